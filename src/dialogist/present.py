@@ -130,7 +130,11 @@ class PresentOptions:
         if self.template is not None:
             from dialogist.template.fill import fill  # its rules take a while to load
 
-            filled = fill(summary, dialogue, self.template, self.names)
+            filled = fill(summary, dialogue, self.template, self.names, self.focus)
+            if not self.with_evidence:
+                filled = filled.without_evidence()
+                bare = tuple(replace(one, evidence=()) for one in summary.sentences)
+                summary = replace(summary, sentences=bare)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
             from dialogist.template.perspective import names_for, rename, rename_filled
@@ -380,7 +384,8 @@ def _lines(
 def markdown_of(shown: PresentedSummary) -> Iterator[str]:
     """One summary as Markdown under a heading; nothing that was said is markup."""
     summary = shown.summary
-    yield f"## {plain(summary.id) or 'Dialogue'}\n\n"
+    if shown.filled is None:
+        yield f"## {plain(summary.id) or 'Dialogue'}\n\n"
     if shown.filled is not None:
         yield as_markdown(shown.filled).rstrip("\n") + "\n\n"
     else:

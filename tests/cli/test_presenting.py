@@ -128,3 +128,14 @@ def test_quotes_stand_beside_sentences_unless_unwanted(call):
     assert bare.split()[0] in shown
     masked = call("--no-safe", "--mask", "output").stdout
     assert not any(secret in masked for secret in SECRETS)
+
+
+def test_wrong_calls_are_told_in_one_whole_line(dialogist, tmp_path):
+    (tmp_path / "torn.jsonl").write_text('{"turns": [{"speaker": "a", "text": "b')
+    for words, told in (
+        ((), b"dialogist: name a command (see dialogist --help)"),
+        (("summarize", "x.txt", "--words", "0"), b"--words"),
+        (("summarize", "torn.jsonl"), b"Unterminated string starting at column 37"),
+        (("templates", "check", "torn.jsonl"), b"line 1: not YAML: "),
+    ):
+        assert told in dialogist(*words).stderr

@@ -81,6 +81,13 @@ def _whatsapp(turns: _Turns) -> str:
     return "".join(f"12/05/23, 10:0{i} - {name}: {text}\n" for i, (name, text) in enumerate(turns))
 
 
+def _email(turns: _Turns) -> str:
+    return "".join(
+        f"From: {name} <{i}@x.org>\nDate: Mon, 3 Mar 2025 09:1{i}:00 +0000\n\n{text}\n\n"
+        for i, (name, text) in enumerate(turns)
+    )
+
+
 def _whisper(turns: _Turns) -> str:
     segments = [{"start": 1, "end": 2, "text": text, "speaker": name} for name, text in turns]
     return json.dumps({"segments": segments, "text": "x", "language": "en"})
@@ -98,6 +105,7 @@ FORMATS: tuple[Callable[[_Turns], str], ...] = (
     _srt,
     _vtt,
     _whatsapp,
+    _email,
     _whisper,
 )
 

@@ -115,7 +115,7 @@ def test_a_notice_is_not_told_and_is_nobody():
 
 def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     text = "\n".join(
-        f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(2000)
+        f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(1000)
     )
     _, summary = _summary(text)
     assert len(summary.text.split()) <= 150
@@ -223,3 +223,17 @@ def test_a_long_run_costs_no_time_and_moves_no_place(run) -> None:
     spans = [span for one in summary.sentences for span in one.evidence if span.utterance == 0]
     assert any(text[span.start : span.end].endswith("the shoes on Monday.") for span in spans)
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
+
+
+def test_what_is_said_again_is_told_once_where_it_is_said_last():
+    said = (
+        "My internet is down.",
+        "I will send a technician on Monday.",
+        "I want a refund of $20.",
+    )
+    turns = tuple(Utterance("AB"[i % 2], said[i % 3]) for i in range(24))
+    (summary,) = faithful_summaries([Dialogue(turns)], SummaryOptions(length="long"), "default")
+    texts = [one.text for one in summary.sentences]
+    assert texts
+    assert len(set(texts)) == len(texts)
+    assert min(span.utterance for one in summary.sentences for span in one.evidence) > 12

@@ -1,8 +1,11 @@
 """What an operations manager must be able to act on: no retracted order, no false outcome."""
 
+import json
+
 import pytest
 from tests.template.samples import dialogue_of, summary_of
 
+from dialogist.records import EvidenceSpan
 from dialogist.template.extract.extraction import extract
 from dialogist.template.fill import fill
 from dialogist.template.filled import as_cell
@@ -56,6 +59,10 @@ def found(kind, *lines):
         ),
         (["Doctor: I don't think you need to follow up with the surgeon.", "Patient: OK."], []),
         (["Doctor: I will start by listening to your heart.", "Patient: OK."], []),
+        (["Agent: I'll ask my supervisor to call you.", "Customer: Good."],
+         ["ask their supervisor to call Customer"]),
+        (["Agent: I will share it with our team today.", "Customer: Good."],
+         ['Agent: "I will share it with our team today."']),
     ],
 )  # fmt: skip
 def test_the_next_step_is_what_was_said_last(lines, expected):
@@ -209,6 +216,7 @@ def test_what_a_doctor_tells_a_patient_to_do_is_planned_and_an_examination_is_no
         (["A: Best regards, Tim | +1 800 555 0100"], "phone", []),
         (["B: My number is 0171 555 2340."], "phone", ["0171 555 2340"]),
         (["A: Your order number?", "B: 08077364214"], "order", ["08077364214"]),
+        (["A: And the licence plate?", "B: I have it... B-KL 2231."], "plate", ["B-KL 2231"]),
     ],
 )
 def test_a_number_is_what_its_words_call_it(lines, kind, expected):
@@ -229,3 +237,89 @@ def test_a_cell_names_who_did_it_and_where_the_outcome_stands():
     assert cells["Next steps"] == "Agent: Check the rest on April 2"
     assert cells["Order"] == "AB-20931 or AB-20932 (the dialogue has several)"
     assert cells["Phone"] == ""
+
+
+OFFSITE = [
+    "Ann: Great, Porto it is.",
+    "Cy: Maybe Bo can book it?",
+    "Bo: Okay, I'll book the hotel by June 3.",
+    "Ann: I'll tell the finance team tomorrow.",
+]
+
+
+def test_a_focus_chooses_among_the_entries():
+    filled = fill(summary_of(), dialogue_of(*OFFSITE), load_template("meeting"), focus="Bo")
+    entries = [entry for section in filled.sections[2:4] for entry in section.entries]
+    assert entries
+    assert all("book" in entry.text for entry in entries)
+    assert any("not about Bo" in note for note in filled.notes)
+
+
+def test_without_evidence_a_form_has_the_same_entries_alone(dialogist, tmp_path):
+    (tmp_path / "chat.txt").write_text("\n".join(OFFSITE))
+    told = {}
+    for flag in ("--evidence", "--no-evidence"):
+        flags = ("--template", "meeting", "--format", "json", flag)
+        (record,) = json.loads(dialogist("summarize", "chat.txt", *flags).stdout)
+        sections = record["filled"]["sections"]
+        told[flag] = [entry["text"] for section in sections for entry in section["entries"]]
+        places = [entry["evidence"] for section in sections for entry in section["entries"]]
+        assert any(places) == (flag == "--evidence")
+    assert told["--evidence"] == told["--no-evidence"]
+
+
+def test_an_outcome_that_is_said_again_is_told_once():
+    said = ["Customer: My internet is down.", "Agent: I will send a technician on Monday."]
+    assert found("outcome", *(said * 3)) == ['Agent: "I will send a technician on Monday."']
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ["Chair: Ann will write to the members.", "Ann: Yes, by the end of the week."],
+            ("write to the members", "Ann", "by the end of the week"),
+        ),
+        (
+            ["Ann: Bo, can you send the report?", "Bo: Will do tonight."],
+            ("send the report", "Bo", "tonight"),
+        ),
+        (
+            ["Ann: Bo, can you send the report?", "Bo: Sure, I was there on Friday."],
+            ("send the report", "Bo", ""),
+        ),
+        (
+            ["Ann: Cy, please book the hotel by June 3.", "Cy: I can't, maybe Bo can do it?",
+             "Bo: Okay, I'll book it."],
+            ('Ann: "Cy, please book the hotel by June 3." – Bo: "Okay, I\'ll book it."', "Bo",
+             "by June 3"),
+        ),
+    ],
+)  # fmt: skip
+def test_an_action_has_its_owner_and_its_time(lines, expected):
+    (action,) = extract(dialogue_of(*lines)).actions
+    assert (action.text, action.owner, action.deadline) == expected
+
+
+def test_a_chinese_form_is_chinese_and_says_who_did_it():
+    said = dialogue_of("用户: 我要取消订单", "客服: 商家已收到您的取消申请", "客服: 已为您退款")
+    filled = fill(summary_of(), said, load_template("call-zh"))
+    told = {section.title: section for section in filled.sections}
+    assert told["结果"].says == "见“处理过程”。"
+    assert [entry.text for entry in told["处理过程"].entries] == [
+        '客服: "商家已收到您的取消申请"',
+        "已为您退款",
+    ]
+
+
+def test_what_the_plan_tells_is_no_history():
+    said = ("I'm going to increase the lisinopril to 20 mg once a day.", "Your knee is swollen.")
+    dialogue = dialogue_of(*(f"Doctor: {one}" for one in said))
+    label = "History of present illness"
+    spans = [[EvidenceSpan(n, 0, len(one), 1.0)] for n, one in enumerate(said)]
+    summary = summary_of(*said, evidence=spans, labels=[label, label])
+    sections = {
+        one.title: one for one in fill(summary, dialogue, load_template("clinical")).sections
+    }
+    assert [one.text for one in sections[label].entries] == ["Your knee is swollen."]
+    assert len(sections["Plan"].entries) == 1

@@ -254,7 +254,7 @@ def wrong_call(error: Any) -> str:
     message = error.format_message().replace("Value error, ", "").rstrip(".")
     context = getattr(error, "ctx", None)
     where = f" (see {context.command_path} --help)" if context is not None else ""
-    return f"{message}{_nearest(message, getattr(error, 'param', None))}{where}"
+    return f"{message or 'name a command'}{_nearest(message, getattr(error, 'param', None))}{where}"
 
 
 def _nearest(message: str, option: Any) -> str:

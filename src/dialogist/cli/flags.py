@@ -343,7 +343,9 @@ class SummaryFlags:
         ),
     ] = None
     length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None
-    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None
+    words: Annotated[
+        int | None, typer.Option(min=1, help="At most N words, in whole sentences.")
+    ] = None
     long: Long = None
     safe: Safe = None
     evidence: Annotated[
@@ -362,8 +364,10 @@ class SummaryFlags:
     @property
     def wanted(self) -> dict[str, Any]:
         """The options of a summary among them."""
-        names = ("style", "length", "words", "long", "safe", "evidence")
-        return {name: getattr(self, name) for name in names}
+        names = ("style", "length", "words", "long", "safe")
+        # A template's rules read it; `PresentOptions` leaves it out afterwards.
+        evidence = self.evidence or self.template is not None
+        return {**{name: getattr(self, name) for name in names}, "evidence": evidence}
 
     def shape(self) -> "PresentOptions":
         """How summaries are shown; raises as `present_options_of`."""

@@ -37,7 +37,7 @@ class YamlSource:
             problem = f"the character {chr(error.character)!r} is not allowed"
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            problem = error.problem or "not YAML"
+            problem = f"not YAML: {error.problem or 'cannot be read'}"
         except (ValueError, RecursionError) as error:  # the date 2024-13-45; a thousand brackets
             raise ConfigError(f"{name}: cannot be read: {error}") from None
         else:

@@ -35,6 +35,7 @@ _OTHER_LANGUAGE = (
     "faithful style reads English only: use --style free with a model of this language"
 )
 _LICENCE = "Apache-2.0"
+_BRIEF = 3  # words of a statement such as "Ann agrees."
 
 
 class _Budget(NamedTuple):
@@ -83,7 +84,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     turns = [spoken[i] for i in numbers]
     budget, usual = _room(dialogue, options)
     is_short, about = options.length == "short", options.focus or ""
-    chosen = select(turns, bundled_network(), budget, is_short, about, usual)
+    chosen = _once(select(turns, bundled_network(), budget, is_short, about, usual))
     places = [(i, read[i]) for i in numbers]
     statements = tuple(_statements(chosen, dialogue, places, options.words))
     count = len(dialogue.utterances)
@@ -137,6 +138,16 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
     said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
     budget = int(share * sum(len(one.text.split()) for one in said))
     return min(max(budget, fewest), most), usual if fewest < budget <= most else 0.0
+
+
+def _once(found: Sequence[Chosen]) -> list[Chosen]:
+    """Each statement once, where it is said last; a brief one rests on what is before it."""
+    last = {one.candidate.text: place for place, one in enumerate(found)}
+    return [
+        one
+        for place, one in enumerate(found)
+        if last[one.candidate.text] == place or len(one.candidate.text.split()) <= _BRIEF
+    ]
 
 
 def _statements(

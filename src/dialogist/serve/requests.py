@@ -133,6 +133,7 @@ def build_request(
     """
     given = options.model_dump(include=_OF_THE_MODEL)
     wanted = {name: value for name, value in given.items() if value is not None}
+    wanted["evidence"] = options.evidence or options.template is not None
     try:
         chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
     except ConfigError as error:  # of rules between options: each value by itself was checked

@@ -192,6 +192,7 @@ def is_ruled(section: SectionConfig) -> bool:
     return _TITLE.search(section.title) is not None or not _LABELS.isdisjoint(section.labels)
 
 
+_HELD = 0.7  # of what a statement rests on
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
 
@@ -200,6 +201,7 @@ def fill(
     dialogue: Dialogue,
     template: Template,
     names: Mapping[str, str] | None = None,
+    focus: str | None = None,
 ) -> Filled:
     """Fill a template; nothing in it is invented, and what finds no place is told.
 
@@ -207,10 +209,11 @@ def fill(
     sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
     them. Sentences stand whole. Give it before any renaming: see `perspective.rename_filled`.
-    ``names`` are the new names then: one such as "Customer" says who is served.
+    ``names`` are the new names then: one such as "Customer" says who is served. ``focus``: only
+    what this speaker says, does or is named in.
     """
     said = dialogue.utterances
-    filler = _Filler(summary, dialogue, template, names or {})
+    filler = _Filler(summary, dialogue, template, names or {}, focus)
     sections = tuple(filler.sections())
     left_out = tuple(filler.left_out())
     notes = list(filler.notes())
@@ -238,6 +241,8 @@ class _Filler:
     dialogue: Dialogue
     template: Template
     names: Mapping[str, str]
+    focus: str | None = None
+    unfocused: int = 0
 
     def __post_init__(self) -> None:
         self._all, self._noted = sentences_of(self.summary, self.template)
@@ -261,8 +266,8 @@ class _Filler:
             if section.source == "field":
                 entries, unclear = self._values.entries(section)
             else:
-                entries = self._sources[section.source](section)
-            instead = self._instead(section)
+                entries = self._focused(self._sources[section.source](section), section)
+            instead = self._instead(section) if self.focus is None else ""
             if not entries and section.leave_out and not instead:
                 continue
             most = section.max or len(entries)
@@ -271,11 +276,26 @@ class _Filler:
                 section.source,
                 tuple(entries[:most]),
                 says="" if entries else instead or section.empty or self.template.empty,
-                missing=section.required and not entries and not instead,
+                missing=section.required and not entries and not instead and self.focus is None,
                 more=max(0, len(entries) - most),
                 unclear=unclear,
                 elsewhere=bool(instead) and not entries,
             )
+
+    def _focused(self, entries: list[Entry], section: SectionConfig) -> list[Entry]:
+        """What the speaker in focus says, does or is named in; a summary is chosen so already."""
+        if self.focus is None or section.source in ("title", "speakers", "profile", "summary"):
+            return entries
+        named = re.compile(rf"(?<!\w){re.escape(self.focus)}(?!\w)")
+        said = self.dialogue.utterances
+        kept = [
+            entry
+            for entry in entries
+            if self.focus in {entry.owner, *(said[s.utterance].speaker for s in entry.evidence)}
+            or named.search(entry.text)
+        ]
+        self.unfocused += len(entries) - len(kept)
+        return kept
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""
@@ -288,6 +308,8 @@ class _Filler:
         if self.summary.status != "ok":
             yield f"{self.summary.status}: {self.summary.reason}".rstrip(": ")
         yield from self._noted
+        if self.unfocused:
+            yield f"entries that are not about {self.focus} are left out: {self.unfocused}"
         for section in self.template.sections:
             if section.labels and is_ruled(section):
                 yield _not_by_labels(section)
@@ -316,6 +338,7 @@ class _Filler:
         if is_ruled(section):
             return self._confirmed(labelled)
         answers = answers_in(self.dialogue, section.cues) if section.cues else ()
+        labelled = [s for s in labelled if not self._is_planned(s)]
         return [*(self._stated(s) for s in labelled), *map(_found, answers)]
 
     def _instead(self, section: SectionConfig) -> str:
@@ -327,8 +350,28 @@ class _Filler:
             return f"Mentioned, not extracted: see{places}" if named else ""
         if section.source == "outcome" and self._extracted.outcome:
             titles = [s.title for s in self.template.sections if s.source == "done"]
-            return f"As under '{titles[0]}'." if titles else ""
+            told = "见“{}”。" if self.template.language == "zh" else "As under '{}'."
+            return told.format(titles[0]) if titles else ""
         return ""
+
+    def _is_planned(self, statement: Statement) -> bool:
+        """Whether a section of actions or decisions holds all that a statement rests on."""
+        sources = {section.source for section in self.template.sections}
+        found = [
+            (span, len(one.text))
+            for source in sources & {"actions", "decisions"}
+            for one in getattr(self._extracted, source)
+            for span in one.evidence
+        ]
+        return bool(statement.evidence) and all(
+            any(
+                own.utterance == one.utterance
+                and _HELD * (own.end - own.start)
+                <= min(own.end - max(own.start, one.start), one.end - own.start, told)
+                for one, told in found
+            )
+            for own in statement.evidence
+        )
 
     def _confirmed(self, labelled: Sequence[Statement]) -> list[Entry]:
         """What the dialogue itself says of that which some sentences claim."""

@@ -1,7 +1,7 @@
 """A template with a summary and its dialogue in it, and how it reads as text and Markdown."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
@@ -95,6 +95,15 @@ class Filled:
     def missing(self) -> tuple[str, ...]:
         """The titles of required sections that nothing was found for."""
         return tuple(section.title for section in self.sections if section.missing)
+
+    def without_evidence(self) -> "Filled":
+        """The same without what its entries rest on."""
+        sections = tuple(replace(one, entries=_bare_of(one.entries)) for one in self.sections)
+        return replace(self, sections=sections, left_out=_bare_of(self.left_out), cited=())
+
+
+def _bare_of(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    return tuple(replace(entry, evidence=()) for entry in entries)
 
 
 # A filled template as JSON: every key is always there, docs/how-to/templates.md describes each.

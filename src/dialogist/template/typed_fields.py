@@ -63,6 +63,7 @@ _CODE = re.compile(
     r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|"
     r"[.,]\d)"
 )
+_PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
 _PHONE_DIGITS = 7
 # What a number is by the words before it, whatever its form says; "" is none of the types here.
 _CALLED: Mapping[FieldType | Literal[""], re.Pattern[str]] = {
@@ -214,7 +215,9 @@ class Values:
         """Bare numbers behind a question for them: "Your order number?" - "1234567"."""
         before = self._texts[number - 1] if number else ""
         asked = [t for t in _BARE if has_cue(before, _CUES[t]) and _ASKS.search(before)]
-        for code in _CODE.finditer(self._texts[number]) if asked else ():
+        text = self._texts[number]
+        form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
+        for code in form.finditer(text) if asked else ():
             start, end = code.span()
             if any(span.start < end and start < span.end for span in spans):
                 continue

@@ -105,3 +105,23 @@ def test_torn_markup_takes_no_time(piece):
     started = time.process_time()
     message_text("<p>" + piece * 40_000)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("It works, thanks!\n\nSent from my iPhone", "It works, thanks!"),
+        (
+            "It is on its way.\n\nBest regards,\nTim\nwww.example.com | +1 800 555",
+            "It is on its way.",
+        ),
+        ("It is on its way.\n-- \nTim", "It is on its way."),
+        ("Thanks,\nTim", "Thanks,\nTim"),
+        (
+            "Hello.\nThanks!\nIt came on Monday and I love it.",
+            "Hello.\nThanks!\nIt came on Monday and I love it.",
+        ),
+    ],
+)
+def test_a_signature_is_left_out(text, own):
+    assert message_text(text) == own

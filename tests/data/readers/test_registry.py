@@ -94,7 +94,7 @@ def test_whatsapp(read, problems, first, second):
     assert dialogue.utterances == (
         Utterance("", "Messages are end-to-end encrypted.", "system"),
         Utterance("Ann Lee", "hi: you\n12:30 ok?"),
-        Utterance("+49 170 1", "<Media omitted>"),
+        Utterance("", "+49 170 1: <Media omitted>", "system"),
         Utterance("", 'Ann changed the subject to "Plan: B"', "system"),
     )
     assert problems == []

@@ -76,6 +76,24 @@ def test_unusual_names_that_come_back(read):
     assert [name for name, _ in turns(dialogue)] == ["Lee, Ann", "🌸 Mia", "7"] * 2
 
 
+@pytest.mark.parametrize(
+    "notice",
+    [
+        *("<Media omitted>", "\u200eimage omitted", "This message was deleted", "null"),
+        *("You deleted this message.", "Missed voice call", "IMG-1.jpg (file attached)"),
+        "Diese Nachricht wurde gelöscht.",
+    ],
+)
+def test_what_whatsapp_says_for_a_sender_is_no_message(read, notice):
+    (dialogue,) = read(
+        f"3/3/25, 9:12 AM - Ann: I missed a voice call <This message was edited>\n"
+        f"3/3/25, 9:13 AM - Bob: {notice}\n"
+    )
+    said, told = dialogue.utterances
+    assert (said.speaker, said.text) == ("Ann", "I missed a voice call")
+    assert (told.speaker, told.role) == ("", "system")
+
+
 @pytest.mark.parametrize("text", ["ann: hi\n", "ann: hi\nbob: ho there\n"])
 def test_very_short_texts_in_small_letters(read, text):
     (dialogue,) = read(text)

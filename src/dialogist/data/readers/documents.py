@@ -38,6 +38,19 @@ _ATTRIBUTION = re.compile(
     r"[ \t]*\n"
     r"(?:[ \t]*(?:>[^\n]*)?(?:\n|\Z))+\Z"
 )
+# "Best regards," and at most so many short lines below; "-- "; "Sent from my phone".
+_MOST_BELOW, _FURTHEST, _WIDEST = 8, 30, 80
+_CLOSING = re.compile(
+    r"\s*(?:(?:best|kind|kindest|warm|with|many)(?:\s\w+)*\s(?:regards|wishes|thanks)|regards|"
+    r"best|cheers|thanks|thank you|(?:yours )?sincerely|yours \w+|all the best|cordialement|"
+    r"(?:mit )?(?:freundliche|viele|beste|liebe)n?\s(?:grüße|grüßen|gruß)|(?:un )?saludos?)"
+    r"\s*[,.!]?\s*",
+    re.IGNORECASE,
+)
+_SENT_FROM = re.compile(
+    r"\s*(?:sent from|gesendet von|envoyé d|get outlook for)\b.{2,60}", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[.!?]$|.{80}")
 
 
 def is_html(text: str) -> bool:
@@ -51,13 +64,31 @@ def plain_text(text: str) -> str:
 
 
 def message_text(text: str) -> str:
-    """The text of a message, without markup and without the mail it replies to."""
+    """The text of a message, without markup, its signature and the mail it replies to."""
     plain = plain_text(text)
-    if ">" not in plain:
-        return plain
-    reply = _ATTRIBUTION.search(f"\n{plain}")
+    reply = _ATTRIBUTION.search(f"\n{plain}") if ">" in plain else None
     own = plain[: max(0, reply.start() - 1)].strip() if reply else ""
-    return own or plain
+    return without_signature(own or plain)
+
+
+def without_signature(text: str, name: str = "") -> str:
+    """The text of a mail without its closing words, its signature and its sender's ``name``."""
+    lines = text.split("\n")
+    for number in range(max(1, len(lines) - _FURTHEST), len(lines)):
+        line = lines[number][:_WIDEST]
+        below = [one.strip() for one in lines[number + 1 :] if one.strip()]
+        ends = len(below) <= _MOST_BELOW and not any(map(_SENTENCE.search, below))
+        if line.rstrip() == "--" or (ends and _CLOSING.fullmatch(line)):
+            lines = lines[:number]
+            break
+    while len(lines) > 1 and (
+        not lines[-1].strip()
+        or _SENT_FROM.fullmatch(lines[-1][:_WIDEST])
+        or set(lines[-1].lower().split()) <= set(name.lower().split())
+    ):
+        lines.pop()
+    own = "\n".join(lines)
+    return text if own.strip() == text.strip() else own
 
 
 def from_html(text: str) -> str:

@@ -48,9 +48,10 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        reason = f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        fault = error.msg.removesuffix(" at")  # "Unterminated string starting at"
+        reason = f"not JSON: {fault} at line {error.lineno} column {error.colno}"
         if "\n" not in text:
-            reason = f"not JSON: {error.msg} at column {error.colno}"
+            reason = f"not JSON: {fault} at column {error.colno}"
         raise NotParsed(reason, error.lineno) from None
     except RecursionError:
         raise NotParsed("JSON nested too deeply") from None

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
 from dialogist.data.readers.corpora import CORPORA, is_pretrain
+from dialogist.data.readers.emails import is_email, read_email
 from dialogist.data.readers.exports import (
     helpdesk_reader,
     intercom,
@@ -146,6 +147,7 @@ READERS: dict[str, Reader] = {
     "csv": Reader(
         read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
     ),
+    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
     "otter": Reader(
         read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
     ),

@@ -243,6 +243,18 @@ _IOS = re.compile(rf"\[{_DATE},?\s{_TIME}\]\s?(?P<rest>.*)")
 # A quotation mark before the colon means a notice: Ann changed the subject to "Plan: B".
 _SENDER = re.compile(r"(?P<name>[^:\"“”]{1,80}):(?:\s(?P<text>.*)|$)")
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+# What the app says in a sender's place, and what it adds to a message.
+_NOTICE = re.compile(
+    r"<(?:media|medien|multimedia|médias?)\b[^<>]*>|null|"
+    r"(?:image|video|audio|sticker|gif|document|contact card) omitted|"
+    r"(?:bild|video|audio|sticker|gif|dokument) weggelassen|"
+    r"(?:this message was|you) deleted(?: this message)?\.?|this message was deleted by.*|"
+    r"(?:diese nachricht wurde|du hast diese nachricht) gelöscht\.?|"
+    r"(?:missed|verpasster) .{0,12}(?:call|anruf)\b.*|waiting for this message\..*|"
+    r"\S+ \((?:file attached|datei angehängt)\)|<attached: [^<>]*>",
+    re.IGNORECASE,
+)
+_EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet\.?)>", re.I)
 _SPACES = re.compile("[\u202f\u00a0]")
 
 
@@ -251,7 +263,7 @@ def read_whatsapp(
 ) -> Iterator[Dialogue]:
     """Read a chat as one dialogue.
 
-    Messages of the app itself (someone joined, messages are encrypted) have no sender: they become
+    Messages of the app itself (someone joined, a message was deleted, media were left out) become
     utterances without a speaker in the role ``system``.
     """
     turns: list[tuple[str, str, list[str]]] = []
@@ -264,9 +276,16 @@ def read_whatsapp(
             turns[-1][2].append(text)
         elif text.strip():
             report(line.number, "text above the first message of the chat")
-    utterances = tuple(Utterance(n, "\n".join(t).strip(), role) for n, role, t in turns)
+    utterances = tuple(_message(name, role, "\n".join(texts)) for name, role, texts in turns)
     if any(utterance.text for utterance in utterances):
         yield Dialogue(utterances, id=source.stem)
+
+
+def _message(name: str, role: str, text: str) -> Utterance:
+    text = _EDITED.sub("", text).strip()
+    if name and _NOTICE.fullmatch(text):
+        return Utterance("", f"{name}: {text}", "system")
+    return Utterance(name, text, role)
 
 
 def clean_line(line: str) -> str:

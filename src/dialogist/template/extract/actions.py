@@ -276,7 +276,7 @@ _DOING = re.compile(
 _WILL_ALONE = re.compile(
     r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|"
     r"be|the|that|"
-    r"there|this)\b)"
+    r"there|this|do (?:tonight|today|tomorrow|now|later|soon|asap))\b)"
 )
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|"
@@ -315,6 +315,12 @@ _ASKS_HOW = re.compile(
     r"\W*(?:ok(?:ay)?[ ,.]+)?(?:when|where|until when|what time|how long|which)\b[^?]*\?",
     re.I,
 )
+_WILL_DO = re.compile(r"(?P<name>[A-Z]\w+) will (?=[a-z])")
+_YES = re.compile(
+    r"(?:\W|\b(?:yes|yeah|yep|sure|ok(?:ay)?|of course|no problem|fine|alright|will do|"
+    r"i ?['’]?(?:ll| will| can)? do (?:it|that)|i will|on)\b)*",
+    re.I,
+)
 _REFUSES = re.compile(r"\W*(?:no|sorry|unfortunately)\b", re.I)
 # "Write to them": whom is told by what was said before.
 _REFERS = re.compile(
@@ -326,6 +332,7 @@ _REFERS = re.compile(
 )
 _PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
 _NAMED = re.compile(rf"(?<=[a-z,] )(?!(?i:{'|'.join([*DAYS, *MONTHS])})\b)[A-Z][a-z]+")
+_ASKED_BEFORE = 5  # utterances
 _TELLING = 4  # words of a sentence that something may be called by
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
@@ -394,6 +401,8 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if not any(_COMMITS.match(one.text) for one in reply[:2]) and not agrees(reply[0].text):
         return None
     start = _asked_from(sentence, last=not later)
+    if start is None and (named := _WILL_DO.match(sentence.text)):  # "Ann will write to them."
+        start = named.end() if named["name"] == reply[0].speaker.split()[0] else None
     if start is not None and re.match(r"(?:re)?confirm\b", sentence.text[start:], re.I):
         return None  # a yes confirms it at once
     if start is None or _UNSURE.search(before(sentence.text, start)):
@@ -409,7 +418,14 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     text = quoted(sentence, reply[0]) if '"' in found.text else found.text
     if text is None:
         return None
-    return Found(text, evidence, found.owner, found.deadline, found.words)
+    deadline = found.deadline or _when_alone(reply[0].text)
+    return Found(text, evidence, found.owner, deadline, found.words)
+
+
+def _when_alone(reply: str) -> str:
+    """The time in an answer that says yes and when, and nothing else."""
+    deadline = deadline_in(reply)
+    return deadline if _YES.fullmatch(reply.replace(deadline, "", 1)) else ""
 
 
 def _instructed(sentence: Sentence, served: frozenset[str], turns: Turns) -> Found | None:
@@ -494,7 +510,22 @@ def _antecedent(clause: str, sentence: Sentence, turns: Turns) -> Sentence | Non
 
 def _handled(sentence: Sentence, clause: str, owner: str, turns: Turns) -> Found | None:
     """ "I'll send it": told with what was said before, which "it" is of."""
-    named = turns.before(sentence)
+    asked = _asked_before(clause, sentence, turns)
+    named = asked or turns.before(sentence)
     if named is None or not is_handled(clause):
         return None
-    return quote(named, sentence, owner=owner, words=f"{clause} {named.text}")
+    deadline = deadline_in(named.text) if asked else ""
+    words = f"{clause} {named.text}"
+    return quote(named, sentence, owner=owner, deadline=deadline, words=words)
+
+
+def _asked_before(clause: str, sentence: Sentence, turns: Turns) -> Sentence | None:
+    """ "Please book the hotel by June 3": of somebody else, and now he says "I'll book it"."""
+    verb = clause.split()[0]
+    for number in range(sentence.utterance - 1, max(-1, sentence.utterance - _ASKED_BEFORE), -1):
+        for one in turns.sentences[number]:
+            start = _asked_from(one, last=False)
+            asked = one.text[start:] if start is not None else ""
+            if asked.startswith(f"{verb} ") and not _REFERS.match(asked):
+                return one
+    return None

@@ -64,6 +64,10 @@ _DONE = re.compile(
     "(?:退款|退还|退回|取消|登记|提交|反馈|发送|发给|补发|补寄|修改|处理|催促|催|备注|上报|申请|安排|联系|寄出|"
     "发货|预订|预约|更换|核实|转告|下单|开通|关闭)(?:了|好了|成功|完成)?[^，。！？；,.!?;]{0,20}"
 )
+_OWN = re.compile(
+    "(?:我们?|咱们?|小妹|这边|那?您[的这]?|你[的这]?|[帮为给替跟向把将]|"
+    "[亲也都就则现在目前刚才嗯好的啊呢哦是因为由于 ])*"
+)
 _COMPLAINT = re.compile(
     "没|不|坏|错|漏|少|丢|问题|故障|投诉|退|取消|怎么|为什么|什么时候|想|要|帮|查|改|多扣|重复|慢"
 )
@@ -133,7 +137,11 @@ def chinese_done(turns: Turns) -> Iterator[Found]:
     for sentence in turns.all():
         said = None if _QUESTION.search(sentence.text) else _DONE.search(sentence.text)
         if said is not None:
-            yield Found(said[0], (sentence.span(),), sentence.speaker)
+            # "The shop has received it": who says it did not do it.
+            clause = re.split("[，。！？；,.!?;]", sentence.text[: said.start()])[-1]
+            text = said[0] if _OWN.fullmatch(clause) else quoted(sentence)
+            if text is not None:
+                yield Found(text, (sentence.span(),), sentence.speaker, words=said[0])
 
 
 def chinese_outcomes(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
@@ -186,7 +194,7 @@ def _english(turns: Turns) -> Extracted:
         questions=tuple(_distinct(questions_in(turns))),
         issue=tuple(issues_in(turns)),
         done=done,
-        outcome=tuple(outcomes_in(turns, done)),
+        outcome=tuple({(o.owner, o.text): o for o in outcomes_in(turns, done)}.values()),
     )
 
 

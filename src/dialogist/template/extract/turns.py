@@ -339,6 +339,7 @@ _YOU_ACTS = re.compile(
     re.I,
 )
 _MINE = re.compile(r"\b(?:me|my|us|our)\b", re.I)
+_US = re.compile(r"\b(?:me|us|our)\b", re.I)
 _YOURS = re.compile(r"\b(?:you|u|your)\b", re.I)
 _YOU = re.compile(r"\b(?:you|u)\b", re.I)
 _MYSELF = re.compile(r" (?:myself|ourselves)(?=$|[ ,])", re.I)
@@ -349,7 +350,7 @@ _LONGEST = 240  # characters of a quote: what is longer tells nobody what the en
 def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | None:
     """The clause with names for "me" and "you", None where somebody could be mistaken.
 
-    ``owner`` does what the clause says. A speaker's own "my" and "us" stay where he is the owner.
+    ``owner`` does what the clause says. Who "us" are is not known where the speaker is one of them.
     """
     clause = _MYSELF.sub("", clause) if owner == speaker else clause
     if _SPEAKER_ACTS.search(clause) or _YOU_ACTS.search(clause):
@@ -360,11 +361,9 @@ def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | Non
         if addressee.lower() in _PRONOUNS:
             return None
         clause = _YOURS.sub(lambda found: _named(found[0], addressee, owner), clause)
-    if owner != speaker:
-        if _MINE.search(clause) and not speaker:
-            return None
-        clause = _MINE.sub(lambda found: _named(found[0], speaker, owner), clause)
-    return clause
+    if _MINE.search(clause) and (not speaker or (owner == speaker and _US.search(clause))):
+        return None
+    return _MINE.sub(lambda found: _named(found[0], speaker, owner), clause)
 
 
 def _named(pronoun: str, name: str, owner: str) -> str:
