@@ -4,6 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Two multi-threaded jobs on one machine slow each other several times: test workers get one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
+# Compiling 50,000 lines of tests anew takes a worker 4 s, and each process of a test the sources.
+COMPILED := PYTHONDONTWRITEBYTECODE=
 WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
@@ -37,10 +39,10 @@ serve: .venv/.serve ## the service on this machine; prints its address and a fir
 	@exec $(BIN)/dialogist serve $(ARGS)
 
 test: .venv/.dev ## all tests but the slow ones
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+	$(ONE_THREAD) $(COMPILED) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
 
 test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(ONE_THREAD) $(COMPILED) $(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, too
 	PYTHON=$(BIN)/python deploy/test-postgresql.sh

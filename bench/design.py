@@ -27,7 +27,7 @@ _WAYS = {
         "selection/network.py:Network.worth",
         "selection/choice.py:Choice.within",
         "selection/merging.py:merged",
-        "present.py:Shape.apply",
+        "present.py:PresentOptions.apply",
         "present.py:text_of",
     ),
     "training": (
@@ -51,7 +51,7 @@ _WAYS = {
         "pipeline/compose.py:compose",
         "pipeline/compose.py:attach_evidence",
         "checks/checking.py:with_checks",
-        "present.py:Shape.apply",
+        "present.py:PresentOptions.apply",
     ),
 }
 """The functions in the order that data go through them."""

@@ -35,7 +35,7 @@ from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
 from dialogist.jobs.workers import Engine, WorkPlan
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON, Dialogue, Summary
 
 
@@ -54,12 +54,12 @@ class FirstUtterance:
         """It has a name."""
         return {"model": "first utterance"}
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
         """The first utterance of each."""
         for one in dialogues:
             if self.seconds:
                 time.sleep(self.seconds)
-            yield Shaped(Summary(one.utterances[0].text, one.id))
+            yield PresentedSummary(Summary(one.utterances[0].text, one.id))
 
 
 def write_dialogues(path: Path, count: int) -> None:

@@ -322,6 +322,8 @@ def schema_type(value: dict[str, Any]) -> str:
         return " or ".join(map(code, value["enum"]))
     if "const" in value:
         return code(value["const"])
+    if names := value.get("propertyNames", {}).get("enum"):
+        return f"object of {', '.join(map(code, names))}"
     if value.get("type") == "array":
         return f"array of {schema_type(value.get('items', {}))}"
     return str(value.get("type", "any"))

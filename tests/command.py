@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from unittest import mock
 import torch
 
 from dialogist.cli import main as cli
+from dialogist.cli.console import TrainingDisplay
 
 
 @dataclass
@@ -80,6 +82,19 @@ class CommandLine:
         )
 
 
+@contextmanager
+def stopped_after(updates: int, number: int) -> Iterator[None]:
+    """A command in this process gets the signal ``number`` after so many updates of training."""
+    seen = count(1)
+
+    def update(*_: object) -> None:
+        if next(seen) == updates:
+            os.kill(os.getpid(), number)
+
+    with mock.patch.object(TrainingDisplay, "update", update):
+        yield
+
+
 def _setting(more: dict[str, str] | None) -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1", "COLUMNS": "100", **(more or {})}
 
@@ -98,10 +113,9 @@ def _unchanged(setting: dict[str, str]) -> Iterator[None]:
     logger, threads = logging.getLogger("dialogist"), torch.get_num_threads()
     before = logger.handlers, logger.propagate
     try:
-        with mock.patch.dict(os.environ, setting):
+        with mock.patch.dict(os.environ, setting), mock.patch.object(gc, "freeze"):
             yield
     finally:
         logger.handlers, logger.propagate = before
-        gc.unfreeze()
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)

@@ -1,5 +1,6 @@
 """What several tests share: one thread, a tiny model, the real corpora, the command line."""
 
+import gc
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: see the Makefile
@@ -20,9 +21,22 @@ from dialogist.model_folder.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
+gc.disable()  # until `pytest_collection` has imported all tests
+
 # The same examples every time, and no clock: a busy machine must not fail a test.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("steady")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules and tests stay to the end: looking through them for garbage takes 7 s a worker."""
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 TEXTS = [
     "Ann asks Bo about lunch. They will meet at noon, at Luigi's.",

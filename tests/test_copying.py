@@ -67,16 +67,26 @@ def dialogues(count: int, seed: int) -> list[Dialogue]:
     return found
 
 
+class Losses(Silent):
+    """Keeps the loss of each update."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def update(self, progress: object, batches: int, loss: float) -> None:
+        self.seen.append(loss)
+
+
 def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
-    """150 updates, then through a model folder."""
+    """Updates until the loss is nearly none, at most 160; then through a model folder."""
     torch.manual_seed(0)
     preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": unknown}))
     model = config.build(len(TOKENIZER))
-    examples = map(preparation.prepare, dialogues(32 * 150, seed=1))
+    examples = map(preparation.prepare, dialogues(32 * 20, seed=1))
     pairs = pairs_of_all(preparation.encode(example, TOKENIZER) for example in examples)
     training = TrainingConfig.parse(
         {
-            "epochs": 1,
+            "epochs": 8,
             "precision": "fp32",
             "sampler": {"kind": "shuffle-buffer", "examples": 32},
             "schedule": {"kind": "linear", "peak": 0.01, "warmup": 20},
@@ -84,7 +94,9 @@ def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
         }
     )
     data = TrainingData(pairs, TOKENIZER.symbols)
-    fit(Trainer(model, CrossEntropy(), data, training, run, Silent()))
+    losses = Losses()
+    trainer = Trainer(model, CrossEntropy(), data, training, run, losses)
+    fit(trainer, lambda: max(losses.seen[-5:]) < 0.05)
     decoding = SummaryOptions(max_tokens=8, safe=False)  # what the model says, right or wrong
     bundle = Bundle(model, TOKENIZER, preparation, decoding)
     save_bundle(run / "model", bundle, "", torch.float16)
@@ -99,18 +111,18 @@ def wanted(dialogue: Dialogue) -> str:
 @pytest.mark.parametrize("form", COPYING)
 def test_numbers_never_seen_are_copied(form: str, tmp_path: Path) -> None:
     summarizer = trained(COPYING[form], "copied", tmp_path)
-    unseen = dialogues(100, seed=2)
+    unseen = dialogues(50, seed=2)
     for strategy in ("greedy", "beam"):
         options = DecodingOptions.parse({"strategy": strategy, "beam_size": 3, "max_tokens": 8})
         said = summarizer.summarize(unseen, options)
         right = sum(s.text == wanted(d) for s, d in zip(said, unseen, strict=True))
-        assert right > 95, said[0].text
+        assert right > 47, said[0].text
 
 
 @pytest.mark.parametrize("form", NOT_COPYING)
 def test_without_a_pointer_they_cannot_be_said(form: str, tmp_path: Path) -> None:
     """All the rest is learned."""
-    said = trained(NOT_COPYING[form], "token", tmp_path).summarize(dialogues(100, seed=2))
+    said = trained(NOT_COPYING[form], "token", tmp_path).summarize(dialogues(50, seed=2))
     unknown = SUMMARY.format(order=TOKENIZER.controls.unk)
-    assert sum(s.text == unknown for s in said) > 95
+    assert sum(s.text == unknown for s in said) > 47
     assert not any(character.isdigit() for s in said for character in s.text)

@@ -20,7 +20,7 @@ from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.pipeline.summarizer import Session, Summarizer
-from dialogist.present import Shape, text_of
+from dialogist.present import PresentOptions, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import Dialogue, Summary, Utterance
@@ -96,7 +96,7 @@ def test_a_faithful_statement_says_which_one_the_customer_means(faithful: Summar
     assert Summary.from_json(summary.to_json()) == summary
     for one in summary.sentences:
         assert summary.text[one.start : one.end] == one.text
-    shown = "".join(text_of(Shape().apply(summary, Dialogue(CALL, profile=PROFILE))))
+    shown = "".join(text_of(PresentOptions().apply(summary, Dialogue(CALL, profile=PROFILE))))
     assert "(reported) [profile.vehicle]" in shown
 
 

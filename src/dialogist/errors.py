@@ -26,6 +26,12 @@ class DialogistError(Exception):
     exit_code = 1
 
 
+class Stopped(Exception):
+    """The work was stopped by a signal, which ``exit_code`` tells; all it needs is saved."""
+
+    exit_code = 130
+
+
 class UsageError(DialogistError):
     """The call is wrong in itself; nothing was read or written."""
 

@@ -1,9 +1,9 @@
-"""Summaries as they are asked for: shaped, masked, and as text or Markdown."""
+"""Summaries as they are asked for: in a template, masked, and as text or Markdown."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from dialogist import __version__
 from dialogist.errors import DataError, UsageError
@@ -12,7 +12,7 @@ from dialogist.model_folder.model_files import find_model
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import failed
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
-from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
+from dialogist.records import JSON, Dialogue, Entity, EvidenceSpan, MaskStage, Statement, Summary
 from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
@@ -47,12 +47,12 @@ _QUOTED = 3  # utterances shown for a statement, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped:
-    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
+class PresentedSummary:
+    """A summary as it was asked for; ``filled`` if a template was; ``notes`` for stderr.
 
     ``quotes`` has what was said for each sentence, or where there are none for each key point.
     ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
-    Markdown name the key points. ``read``: what the evidence refers to, where JSON must tell it.
+    Markdown name the key points. ``cited``: the dialogue whose texts evidence has its places in.
     """
 
     summary: Summary
@@ -61,7 +61,7 @@ class Shaped:
     quotes: tuple[tuple[Cited, ...], ...] = ()
     with_evidence: bool = True
     with_labels: bool = False
-    read: tuple[Utterance, ...] = ()
+    cited: Dialogue = field(default_factory=lambda: Dialogue(()))
 
     @property
     def kinds(self) -> set[str]:
@@ -77,18 +77,23 @@ class Shaped:
         return list(zip(_shown(self.summary), self.quotes, strict=True))
 
     def to_json(self) -> dict[str, object]:
-        """The summary as JSON values; beside it ``filled``, its template, and ``utterances``."""
+        """The summary as JSON values; beside it ``filled``, its template, and ``utterances``.
+
+        These are what evidence refers to, where the input has other texts or other numbers.
+        """
         written: dict[str, object] = {**self.summary.to_json()}
-        if self.read:
-            written["utterances"] = [{"speaker": u.speaker, "text": u.text} for u in self.read]
+        said = self.cited.utterances
+        is_told = self.with_evidence and self.summary.status != "error"
+        if said and is_told and not self.cited.is_verbatim:
+            written["utterances"] = [{"speaker": u.speaker, "text": u.text} for u in said]
         if self.filled is not None:
             written["filled"] = filled_to_json(self.filled)
         return written
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """The wishes of one call; see `shape_of`."""
+class PresentOptions:
+    """The options of one call; see `present_options_of`."""
 
     template: "Template | None" = None
     focus: str | None = None
@@ -97,7 +102,7 @@ class Shape:
     with_evidence: bool = True
 
     def to_json(self) -> dict[str, JSON]:
-        """What is wished for, as plain values."""
+        """What is asked for, as plain values."""
         template = self.template.model_dump(mode="json") if self.template is not None else None
         names: dict[str, JSON] = {**(self.names or {})}
         return {
@@ -105,10 +110,11 @@ class Shape:
             "focus": self.focus,
             "perspective": self.perspective,
             "names": names,
+            **({} if self.with_evidence else {"evidence": False}),
         }
 
-    def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
-        """Shape one summary of one dialogue, whose names are still the dialogue's own.
+    def apply(self, summary: Summary, dialogue: Dialogue) -> PresentedSummary:
+        """PresentOptions one summary of one dialogue, whose names are still the dialogue's own.
 
         Raises:
             UsageError: ``focus`` or an old name is nobody's in this dialogue.
@@ -139,7 +145,7 @@ class Shape:
                 summary = rename(summary, names)
                 filled = rename_filled(filled, names) if filled is not None else None
             quotes, notes = _respoken(quotes, names), (*notes, *unknown)
-        return Shaped(summary, filled, notes, quotes, self.with_evidence)
+        return PresentedSummary(summary, filled, notes, quotes, self.with_evidence)
 
 
 def _shown(summary: Summary) -> tuple[Statement, ...]:
@@ -165,11 +171,10 @@ def _respoken(
     )
 
 
-# Dialogues on their way in, summaries on their way out: masked, and in the form wished for.
+# Dialogues on their way in, summaries on their way out: masked, and in the form asked for.
 
 
-Where: TypeAlias = Literal["input", "output"]
-"""Where personal data are masked: in what the model reads, or in what is shown."""
+Placed = TypeVar("Placed", EvidenceSpan, Entity)
 
 
 class Presenter:
@@ -177,13 +182,13 @@ class Presenter:
 
     def __init__(
         self,
-        shape: Shape,
-        mask: Where | None,
+        shape: PresentOptions,
+        mask: MaskStage | None,
         names: str,
         note: Callable[[str], None],
         strict: bool = False,
     ) -> None:
-        """Take the wishes of one call.
+        """Take the options of one call.
 
         ``names``: whose are masked, see `privacy_of`. ``note`` is told what could not be shown.
         ``strict``: the first failure ends it all.
@@ -201,7 +206,7 @@ class Presenter:
         self._failed = 0
         self._personal_ids = 0
 
-    def before(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+    def mask_inputs(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
         """What the model shall read; nothing of a dialogue that could not be masked."""
         for dialogue in dialogues:
             try:
@@ -212,7 +217,7 @@ class Presenter:
             self._waiting.append(waiting)
             yield waiting.dialogue
 
-    def after(self, summaries: Iterable[Summary]) -> Iterator[Shaped]:
+    def present(self, summaries: Iterable[Summary]) -> Iterator[PresentedSummary]:
         """The summaries as they are to be shown.
 
         One whose dialogue has no such speaker as a flag names is told, left out and counted: it
@@ -224,18 +229,20 @@ class Presenter:
         for summary in summaries:
             waiting = self._waiting.popleft()
             try:
-                shaped = self._shaped(summary, waiting)
+                presented = self._shaped(summary, waiting)
             except UsageError as error:
                 self._unshown += 1
                 self._note(f"{summary.id}: {error}")
                 continue
             except Exception as error:  # a bug of ours: the others go on
-                shaped = Shaped(failed(waiting.dialogue, error, summary.model))
-            if shaped.summary.status == "error":
+                presented = PresentedSummary(failed(waiting.dialogue, error, summary.model))
+            if presented.summary.status == "error":
                 self._failed += 1
                 if self._strict:
-                    raise DataError(f"{summary.id}: {shaped.summary.reason}")
-            yield shaped
+                    raise DataError(f"{summary.id}: {presented.summary.reason}")
+            yield replace(
+                presented, cited=waiting.masked[0] if waiting.masked else waiting.dialogue
+            )
 
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
@@ -262,13 +269,15 @@ class Presenter:
         self._personal_ids += masked_id(dialogue.id, self._privacy, table) != dialogue.id
         # A template quotes the dialogue: it gets the masked one.
         whole = self._mask == "input" or self._shape.template is not None
-        return _Waiting(masked if whole else dialogue, table)
+        return _Waiting(masked if whole else dialogue, (masked, table))
 
-    def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
+    def _shaped(self, summary: Summary, waiting: "_Waiting") -> PresentedSummary:
         if waiting.failure is not None or summary.status == "error":
-            return Shaped(waiting.failure or summary)
-        shaped = self._shape.apply(summary, waiting.dialogue)
-        return shaped if self._privacy is None else _masked(shaped, waiting, self._privacy)
+            return PresentedSummary(waiting.failure or summary)
+        presented = self._shape.apply(summary, waiting.dialogue)
+        if self._privacy is None or waiting.masked is None:
+            return presented
+        return _masked(presented, waiting.dialogue, waiting.masked, self._privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +285,7 @@ class _Waiting:
     """A dialogue as the model reads it, until its summary comes; or why the model does not."""
 
     dialogue: Dialogue
-    table: "MaskTable | None" = None
+    masked: "tuple[Dialogue, MaskTable] | None" = None
     failure: Summary | None = None
 
 
@@ -286,35 +295,51 @@ def _privacy_of(names: str) -> "Privacy":
     return privacy_of(names=names)
 
 
-def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
-    """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+def _masked(
+    presented: PresentedSummary,
+    read: Dialogue,
+    by: "tuple[Dialogue, MaskTable]",
+    privacy: "Privacy",
+) -> PresentedSummary:
+    """The summary with masks; evidence and entities have their places in the masked dialogue."""
     from dialogist.privacy.masking import mask_summary
-
-    quotes = tuple(
-        tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
-        for statement, row in shaped.stated
-    )
-    summary, _ = mask_summary(shaped.summary, privacy, waiting.table)
-    return replace(shaped, summary=summary, quotes=quotes)
-
-
-def _masked_quote(
-    quote: Cited, statement: Statement, waiting: _Waiting, privacy: "Privacy"
-) -> Cited:
-    """Masked before it is shortened: a part of a number that was cut off is not found."""
     from dialogist.privacy.masks import mask_text
 
-    said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
-    places = [
-        (said.place(span.start), said.place(span.end))
-        for span in statement.evidence
-        if span.utterance == quote.number
-    ]
-    return replace(
-        quote,
-        speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
-        text=shown_of(said.text, places, statement.kind == "free"),
+    masked, table = by
+    said = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
+
+    def placed(one: Placed) -> Placed:
+        start, end = said[one.utterance].around(one.start, one.end)
+        return replace(one, start=start, end=end)
+
+    def cited(one: Statement) -> Statement:
+        return replace(one, evidence=tuple(map(placed, one.evidence)))
+
+    summary, _ = mask_summary(presented.summary, privacy, table)
+    summary = replace(
+        summary,
+        key_points=tuple(map(cited, summary.key_points)),
+        sentences=tuple(map(cited, summary.sentences)),
+        entities=tuple(map(placed, summary.entities)),
     )
+
+    def shown(quote: Cited, statement: Statement) -> Cited:
+        spans = (span for span in statement.evidence if span.utterance == quote.number)
+        return replace(
+            quote,
+            speaker=mask_text(quote.speaker, privacy, table)[0].text,
+            text=shown_of(
+                said[quote.number].text,
+                [(span.start, span.end) for span in spans],
+                statement.kind == "free",
+            ),
+        )
+
+    quotes = tuple(
+        tuple(shown(quote, statement) for quote in row)
+        for statement, row in zip(_shown(summary), presented.quotes, strict=True)
+    )
+    return replace(presented, summary=summary, quotes=quotes)
 
 
 # A summary as text and as Markdown: each sentence with what was said, and what to check.
@@ -323,7 +348,7 @@ def _masked_quote(
 _BELOW = "    "
 
 
-def text_of(shown: Shaped) -> Iterator[str]:
+def text_of(shown: PresentedSummary) -> Iterator[str]:
     """One summary's lines; without evidence its text alone, for pipes."""
     summary = shown.summary
     if shown.filled is not None:
@@ -343,7 +368,9 @@ def text_of(shown: Shaped) -> Iterator[str]:
         yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
-def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
+def _lines(
+    statement: Statement, quotes: tuple[Cited, ...], whole: PresentedSummary
+) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
@@ -355,7 +382,7 @@ def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> It
     yield from (f"{_BELOW}{quotation(quote)}" for quote in _beside(statement, quotes))
 
 
-def markdown_of(shown: Shaped) -> Iterator[str]:
+def markdown_of(shown: PresentedSummary) -> Iterator[str]:
     """One summary as Markdown under a heading; nothing that was said is markup."""
     summary = shown.summary
     if shown.filled is None:
@@ -377,7 +404,9 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 
-def _items(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
+def _items(
+    statement: Statement, quotes: tuple[Cited, ...], whole: PresentedSummary
+) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
@@ -397,7 +426,7 @@ def _beside(statement: Statement, quotes: tuple[Cited, ...]) -> Iterator[Cited]:
     yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))
 
 
-def _label(statement: Statement, whole: Shaped) -> str:
+def _label(statement: Statement, whole: PresentedSummary) -> str:
     """The key point that a statement begins, where key points are named."""
     summary = whole.summary
     if not whole.with_labels:
@@ -431,7 +460,7 @@ def settings_of(
     summarizer: Summarizer,
     model: str,
     options: SummaryOptions,
-    shape: Shape,
+    shape: PresentOptions,
     mask: tuple[str | None, str],
 ) -> dict[str, JSON]:
     """Everything but the dialogues that the summaries of a call depend on."""

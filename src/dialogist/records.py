@@ -53,6 +53,7 @@ class Dialogue:
     corpus says (topic, section, dialogue state, queries), as JSON values under the corpus' names.
     ``profile`` is what is known of the customer beside the dialogue (plan, city, earlier tickets):
     texts under the names of their fields. Lists of utterances and of references become tuples.
+    ``is_verbatim``: it was read from JSON that has the same texts under the same numbers.
 
     Example:
         >>> Dialogue.from_text("Ann: Lunch at noon?\nBo: Yes, at Luigi's.").speakers
@@ -64,6 +65,7 @@ class Dialogue:
     references: tuple[str, ...] = ()
     metadata: Mapping[str, JSON] = field(default_factory=dict, hash=False)
     profile: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_verbatim: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make lists tuples, and refuse what is neither.
@@ -81,7 +83,7 @@ class Dialogue:
                 raise UsageError(f"Dialogue: {name} must be a dict, not {type(value).__name__}")
             object.__setattr__(self, name, dict(value))
         for name, value in self.profile.items():
-            if not isinstance(name, str) or not isinstance(value, str):
+            if not isinstance(name, str) or not name.strip() or not isinstance(value, str):
                 raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
 
     def __hash__(self) -> int:
@@ -326,6 +328,19 @@ class Entity:
     mask: str = ""
     in_summary: bool = False
 
+
+Style: TypeAlias = Literal["faithful", "free"]
+"""Whether a summary tells and quotes what was said, or is written by the model."""
+Length: TypeAlias = Literal["short", "medium", "long"]
+"""How long a summary is to be."""
+LongInput: TypeAlias = Literal["windows", "cut"]
+"""What becomes of a dialogue that is longer than the model can read at once."""
+Perspective: TypeAlias = Literal["name", "role"]
+"""What people are called in a summary."""
+MaskStage: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the model reads, or in what is shown."""
+MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
+"""Whose names are masked."""
 
 Status: TypeAlias = Literal[
     "ok",  # every statement is reported or quoted

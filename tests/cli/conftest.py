@@ -1,9 +1,12 @@
-"""A real browser, for the pages that commands write; and runs without plots."""
+"""A real browser, for the pages that commands write; runs without plots, few bootstrap samples."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from dialogist.evaluation import significance
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
@@ -24,7 +27,19 @@ def browser():
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_plots():
-    """A second for each run; `test_init_train_use` is in a process that draws them."""
+    """A second for each run; `test_init_train_use` draws them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_samples():
+    """Half a second for each table; tests/evaluation looks at the intervals themselves."""
+    real = significance.bootstrap_counts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "dialogist.evaluation.significance.bootstrap_counts",
+            lambda outputs, options: real(outputs, replace(options, samples=200)),
+        )
         yield

@@ -1,16 +1,14 @@
 """``dialogist ablate``: rows on an equal budget, gains over the base, going on after a stop."""
 
 import json
-import os
 import signal
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 import yaml
+from tests.command import stopped_after
 
-from dialogist.cli.console import TrainingDisplay
 from dialogist.config import read_yaml
 from dialogist.errors import ConfigError
 from dialogist_lab.ablation import AblationConfig, variants
@@ -112,8 +110,7 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
     file = asked(place, "timed", budget={"minutes": 0.0001}, rows=rows)
     monkeypatch.setattr("dialogist_lab.ablation._WARMUP", 1)
     monkeypatch.setattr("dialogist_lab.ablation._TIMED", 2)
-    stop = mock.Mock(side_effect=lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    with mock.patch.object(TrainingDisplay, "update", stop):
+    with stopped_after(1, signal.SIGTERM):
         assert ablate(file).code == 143
     budgets = json.loads((place / "timed" / "budgets.json").read_text())
     assert set(budgets) == {"base"}

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.command import CommandLine
+from tests.command import CommandLine, stopped_after
 
 from dialogist.evaluation.scoring import read_scores
 
@@ -265,21 +265,20 @@ def test_killed_it_goes_on(dialogist: CommandLine, place: Path, tmp_path: Path) 
     arguments += ["--set", "training.epochs=6", "--set", "training.seed=3"]
     straight = compare(*arguments, "--runs", tmp_path / "straight")
     assert straight.code == 0, straight.err
-    cut = ["compare", *arguments, "--runs", str(tmp_path / "cut")]
+    cut = [*arguments, "--runs", str(tmp_path / "cut")]
     metrics = tmp_path / "cut" / "two" / "metrics.jsonl"
-    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
-        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        process = dialogist.start(*cut, **pipes)
-        before = metrics.read_text().count("\n") if metrics.exists() else 0
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and process.poll() is None:
-            if metrics.exists() and metrics.read_text().count("\n") > before + 2:
-                break
-            time.sleep(0.002)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == code, errors.decode()
-    finished = compare(*cut[1:])
+    process = dialogist.start("compare", *cut, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if metrics.exists() and metrics.read_text().count("\n") > 2:
+            break
+        time.sleep(0.002)
+    process.kill()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -9, errors.decode()
+    with stopped_after(3, signal.SIGTERM):
+        assert compare(*cut).code == 143
+    finished = compare(*cut)
     assert finished.code == 0, finished.err
     assert "resumed" in finished.err
     for name in ("one", "two"):

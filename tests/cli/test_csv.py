@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.command import CommandLine
 
-from dialogist.cli.flags import shape_of
-from dialogist.cli.forms import csv_row
-from dialogist.cli.summarizing import columns_of
+from dialogist.cli.flags import present_options_of
+from dialogist.cli.output_formats import csv_row
+from dialogist.cli.summarize_run import columns_of
 from dialogist.errors import UsageError
-from dialogist.present import Shape
+from dialogist.present import PresentOptions
 
 CHAT = "Ann: My order is number 4711-22, mail ann@example.com.\nBo: I will send a refund.\n"
 
@@ -37,13 +37,20 @@ def test_cells(cell, shown):
 
 
 def test_columns():
-    assert columns_of("", Shape()) == ("id", "status", "reason", "text", "kinds", "warnings")
-    assert columns_of(" text, id,", Shape()) == ("text", "id")
-    shape = shape_of("ticket", None, None, None)
+    assert columns_of("", PresentOptions()) == (
+        "id",
+        "status",
+        "reason",
+        "text",
+        "kinds",
+        "warnings",
+    )
+    assert columns_of(" text, id,", PresentOptions()) == ("text", "id")
+    shape = present_options_of("ticket", None, None, None)
     assert shape.template is not None
     assert columns_of("", shape)[6:] == tuple(one.title for one in shape.template.sections)
     with pytest.raises(UsageError, match="--columns txt: no such column; did you mean 'text'"):
-        columns_of("txt", Shape())
+        columns_of("txt", PresentOptions())
 
 
 def test_summaries(dialogist, tiny_model, tmp_path):

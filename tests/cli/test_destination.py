@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.cli.forms import Facts, OutputFormat, form_of, output_to
+from dialogist.cli.output_formats import Facts, OutputFormat, output_format_of, output_to
 from dialogist.errors import DataError, UsageError
 
 
@@ -24,7 +24,7 @@ def test_form(tmp_path, monkeypatch, output, format, form):
     monkeypatch.chdir(tmp_path)
     path = None if output is None else Path(output)
     wanted = None if format is None else OutputFormat(format)
-    assert form_of(path, wanted, OutputFormat.text) is OutputFormat(form)
+    assert output_format_of(path, wanted, OutputFormat.text) is OutputFormat(form)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_form(tmp_path, monkeypatch, output, format, form):
 def test_what_cannot_be_is_said_at_once(tmp_path, monkeypatch, output, said):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=said):
-        form_of(Path(output), None, Facts.text)
+        output_format_of(Path(output), None, Facts.text)
 
 
 def test_a_file_is_complete_or_as_it_was(tmp_path, capsys):

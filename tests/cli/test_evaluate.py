@@ -1,9 +1,10 @@
 """``dialogist evaluate``: models, baselines and anyone's files, beside floors, in three forms."""
 
+import gc
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.evaluation.scoring import read_scores
+from dialogist.metrics import meteor
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 from .comparing import Done, call
 
 Evaluate = Callable[..., Done]
+_read_wordnet = cache(meteor._WordNet)  # stays open to the end: NLTK closes no file
 
 
 def corpus(path: Path, part: str, count: int) -> Path:
@@ -28,6 +31,20 @@ def corpus(path: Path, part: str, count: int) -> Path:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve dialogues with references."""
     return corpus(tmp_path_factory.mktemp("data") / "dev.jsonl", "dev", 12)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_wordnet() -> Iterator[None]:
+    """Reading it takes 2 s, and its entries need not be looked through for garbage."""
+
+    def read() -> meteor._WordNet:
+        found = _read_wordnet()
+        gc.freeze()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meteor, "_WordNet", read)
+        yield
 
 
 @pytest.fixture

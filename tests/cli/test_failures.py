@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.pipeline.windows import Segmenter
-from dialogist.present import Presenter, Shape, Shaped
+from dialogist.present import PresentedSummary, Presenter, PresentOptions
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities
 
@@ -74,16 +74,16 @@ def test_strict_stops_with_one_line(run, poisoned) -> None:
 
 
 def test_masks_and_templates_are_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
-    def apply(self: Shape, summary: Summary, dialogue: Dialogue) -> Shaped:
+    def apply(self: PresentOptions, summary: Summary, dialogue: Dialogue) -> PresentedSummary:
         if summary.id == "poison":
             raise KeyError("x")
-        return Shaped(summary)
+        return PresentedSummary(summary)
 
-    monkeypatch.setattr(Shape, "apply", apply)
-    presenter = Presenter(Shape(), None, "none", print)
+    monkeypatch.setattr(PresentOptions, "apply", apply)
+    presenter = Presenter(PresentOptions(), None, "none", print)
     talks = [Dialogue((), name) for name in ("gym", "poison", "park")]
-    read = list(presenter.before(talks))
-    shown = list(presenter.after(Summary("They meet.", id=one.id) for one in read))
+    read = list(presenter.mask_inputs(talks))
+    shown = list(presenter.present(Summary("They meet.", id=one.id) for one in read))
     assert [one.summary.status for one in shown] == ["ok", "error", "ok"]
     assert presenter.finish() == 3
 

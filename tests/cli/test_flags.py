@@ -10,21 +10,15 @@ from dialogist.pipeline.summarizer import Summarizer
 
 
 def test_the_garbage_collector_rests_while_a_model_is_loaded(monkeypatch):
-    seen = []
+    seen, before = [], gc.get_freeze_count()
     monkeypatch.setattr(Summarizer, "load", lambda *_: seen.append(gc.isenabled()))
-    try:
-        load_summarizer("default", "cpu", None)
-        assert seen == [False]
-        assert gc.isenabled()
-        assert gc.get_freeze_count() > 0
-    finally:
-        gc.unfreeze()
+    load_summarizer("default", "cpu", None)
+    assert seen == [False]
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > before
 
 
 def test_the_garbage_collector_goes_on_if_a_model_cannot_be_loaded():
-    try:
-        with pytest.raises(ModelError):
-            load_summarizer("no-such-model", "cpu", None)
-        assert gc.isenabled()
-    finally:
-        gc.unfreeze()
+    with pytest.raises(ModelError):
+        load_summarizer("no-such-model", "cpu", None)
+    assert gc.isenabled()

@@ -41,6 +41,34 @@ def test_masked_output_masks_what_is_written(call):
         assert not any(secret in call("--mask", "output", *flags).stdout for secret in SECRETS)
 
 
+def test_evidence_of_a_file_refers_to_text_that_its_reader_has(dialogist, tmp_path):
+    """It is the text of the JSON record, or the summary has what was read."""
+    said = [
+        {"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."},
+        {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
+        {"speaker": "Bo", "text": "We will refund 40 dollars to 415-555-0132 on Friday."},
+    ]
+    plain = [{"speaker": "Ann", "text": "I want to return the shoes."}, *said[2:]]
+    lines = [json.dumps({"utterances": turns}) for turns in (said, plain)]
+    (tmp_path / "calls.jsonl").write_text("\n".join(lines))
+    (tmp_path / "call.txt").write_text("\n".join(f"{u['speaker']}: {u['text']}" for u in plain))
+
+    def cited(file, *flags):
+        done = dialogist("summarize", file, "--style", "faithful", "-f", "json", "-q", *flags)
+        for one in json.loads(done.stdout):
+            texts = [turn["text"] for turn in one.get("utterances", plain)]
+            spans = [span for each in one["sentences"] for span in each["evidence"]]
+            yield "utterances" in one, [texts[s["utterance"]][s["start"] : s["end"]] for s in spans]
+
+    whole = ["I want to return the shoes.", plain[1]["text"]]
+    assert [*cited("calls.jsonl")] == [(True, whole), (False, whole)]
+    assert [*cited("call.txt")] == [(True, whole)]
+    assert [*cited("call.txt", "--no-evidence")] == [(False, [])]
+    masked = [whole[0], "We will refund 40 dollars to [PHONE_1] on Friday."]
+    for where in ("input", "output"):
+        assert [*cited("calls.jsonl", "--mask", where)] == [(True, masked)] * 2
+
+
 def test_a_template_stands_beside_its_summary(call):
     [record] = json.loads(call("--format", "json", "-t", "ticket").stdout)
     assert record["filled"]["template"] == "ticket"

@@ -49,6 +49,7 @@ def test_old_spellings(before, after):
         "summarize --format json --output out.json --input-format csv",
         "models pack default -o json",  # a folder: it never was a form there
         "data split a.jsonl -o text",
+        "batch a.jsonl --output parts --format csv",  # a wrong form of the parts
         "train RECIPE --output md",
         "compare a b -o jsonl",  # compare never had that form
         "explain a.txt --json",  # has its own: a page may stand beside it

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.cli.summarizing import WINDOW, RunFile
+from dialogist.cli.summarize_run import WINDOW, RunFile
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.cli.flags import shape_of
-from dialogist.cli.forms import OutputFormat
-from dialogist.cli.summarizing import write_summaries
+from dialogist.cli.flags import present_options_of
+from dialogist.cli.output_formats import OutputFormat
+from dialogist.cli.summarize_run import write_summaries
 from dialogist.errors import ConfigError, UsageError
 
 
@@ -37,7 +37,7 @@ def test_a_fault_is_one_line_on_stderr_and_the_rest_is_checked(dialogist, tmp_pa
 
 
 def test_shaping_focuses_fills_and_renames_last(capsysbinary):
-    shape = shape_of("meeting", None, None, ["Cy=Eve", "Anna=Bo", "Bo=Anna"])
+    shape = present_options_of("meeting", None, None, ["Cy=Eve", "Anna=Bo", "Bo=Anna"])
     shaped = shape.apply(MINUTES, MEETING)
     assert shaped.summary.text.startswith("The group decided to use rubber buttons. Eve will")
     assert shaped.filled is not None
@@ -58,11 +58,11 @@ def test_shaping_focuses_fills_and_renames_last(capsysbinary):
 def test_focus_and_roles():
     dialogue = dialogue_of("Ann/agent: I can help.", "Bo/customer: Thanks.")
     summary = summary_of("Ann helps Bo.", "Bo is happy.")
-    shaped = shape_of(None, "Bo", "role", None).apply(summary, dialogue)
+    shaped = present_options_of(None, "Bo", "role", None).apply(summary, dialogue)
     assert shaped.summary.text == "Customer is happy."
     assert shaped.notes == ("1 of 2 sentences are not about Bo: left out",)
     assert shaped.filled is None
-    named = shape_of(None, None, "role", ["Bo=Eve"]).apply(summary, dialogue)
+    named = present_options_of(None, None, "role", ["Bo=Eve"]).apply(summary, dialogue)
     assert named.summary.text == "Agent helps Eve. Eve is happy."
 
 
@@ -77,9 +77,9 @@ def test_focus_and_roles():
 )
 def test_wrong_wishes_are_refused_before_anything_is_read(arguments, error, message):
     with pytest.raises(error, match=message):
-        shape_of(*arguments)
+        present_options_of(*arguments)
 
 
 def test_a_name_that_nobody_has_is_refused():
     with pytest.raises(UsageError, match="says nothing in this dialogue"):
-        shape_of(None, None, None, ["Zed=Eve"]).apply(MINUTES, MEETING)
+        present_options_of(None, None, None, ["Zed=Eve"]).apply(MINUTES, MEETING)

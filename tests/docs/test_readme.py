@@ -5,10 +5,6 @@ import importlib
 import json
 import re
 import shlex
-import signal
-import subprocess
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -65,27 +61,20 @@ def test_commands_run(command, desk, dialogist):
     assert (desk / output[1]).exists() if output else b"(reported)" in done.stdout
 
 
-def test_the_service_starts(desk, dialogist):
+def test_the_service_starts(desk, dialogist, monkeypatch):
+    """Up to where it listens; tests/serve/test_process.py asks a process of it."""
+    served = []
+
+    def run(settings, make, listener):
+        served.append((settings.model, listener.getsockname()[1]))
+
+    monkeypatch.setattr("dialogist.serve.server.run", run)
     [command] = [c for c in COMMANDS if " serve" in c]
-    port = command.split("--port ")[1]
-    words = (*shlex.split(command)[1:], "--store", f"sqlite:///{desk / 's.db'}")
-    process = dialogist.start(*words, stderr=subprocess.PIPE)
-    try:
-        for _ in range(300):
-            try:
-                reply = urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1)
-                break
-            except OSError:
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                time.sleep(0.1)
-        else:
-            pytest.fail("the service does not answer")
-        assert reply.status == 200
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-        assert process.stderr is not None
-        process.stderr.close()
+    words = shlex.split(command)[1:]
+    started = dialogist(*words, "--store", f"sqlite:///{desk / 's.db'}")
+    assert started.returncode == 0, started.stderr.decode()
+    assert served == [("default", int(command.split("--port ")[1]))]
+    assert b"#key=dlg_" in started.stderr
 
 
 @pytest.mark.slow

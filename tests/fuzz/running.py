@@ -29,9 +29,9 @@ from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
 from dialogist.model_folder.bundle import Bundle
-from dialogist.model_folder.options import Length
 from dialogist.models.transformer import TransformerConfig
 from dialogist.pipeline.window_generator import BatchLimits
+from dialogist.records import Length
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 SECONDS = 10.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.errors import UsageError
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON, Dialogue, Summary
 
 
@@ -34,15 +34,17 @@ class First:
     def settings(self) -> dict[str, JSON]:
         return {"model": self.name}
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
         for one in dialogues:
             self._happens(one.id)
             time.sleep(self.seconds)
             if one.id in self.failing_in_company and len(dialogues) > 1:
-                yield Shaped(Summary("", one.id, status="error", reason="no room"))
+                yield PresentedSummary(Summary("", one.id, status="error", reason="no room"))
                 continue
             text = one.utterances[0].text
-            yield Shaped(Summary(text, one.id, model=self.name, timings={"all": time.time()}))
+            yield PresentedSummary(
+                Summary(text, one.id, model=self.name, timings={"all": time.time()})
+            )
 
     def _happens(self, id: str) -> None:
         once, marker = self.deadly_once

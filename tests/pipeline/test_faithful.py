@@ -1,5 +1,6 @@
 """Summaries of which no sentence is written by a model."""
 
+import cProfile
 import re
 import subprocess
 import sys
@@ -114,10 +115,35 @@ def test_a_notice_is_not_told_and_is_nobody():
 
 def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     text = "\n".join(
-        f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(2000)
+        f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(1000)
     )
     _, summary = _summary(text)
     assert len(summary.text.split()) <= 150
+
+
+def test_calls_grow_with_the_dialogue_where_each_turn_is_by_another():
+    def calls(count: int) -> int:
+        said = ("I want to return the shoes.", "We will refund it on Friday.")
+        turns = tuple(Utterance(f"{chr(97 + i % 26)}{i // 26}", said[i % 2]) for i in range(count))
+        profile = cProfile.Profile()
+        profile.runcall(faithful_summaries, [Dialogue(turns)], FAITHFUL, "default")
+        return sum(one.callcount for one in profile.getstats())
+
+    calls(10)  # loads the selector
+    assert calls(400) / calls(200) < 2.3
+
+
+@pytest.mark.parametrize("speakers", [("\u202eAnn", "Bo"), ("I", "You")])
+def test_no_name_or_mark_turns_what_a_summary_says(speakers: tuple[str, str]) -> None:
+    """Marks of direction and of no width are not shown; who is called "You" is quoted."""
+    said = ("I want to return the shoes.", "\ufeffI will refund 40\u200b dollars on Friday.")
+    turns = tuple(map(Utterance, speakers, said))
+    [summary] = faithful_summaries([Dialogue(turns)], FAITHFUL, "default")
+    assert not set(summary.text) & set("\u202e\ufeff\u200b")
+    assert "refund" in summary.text
+    assert {one.kind for one in summary.sentences} <= {"quoted"} or speakers[0] != "I"
+    for one in (span for each in summary.sentences for span in each.evidence):
+        assert said[one.utterance][one.start : one.end].endswith((".", "shoes"))
 
 
 def test_a_long_dialogue_whose_statements_need_others_is_told():

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.cli.flags import shape_of
-from dialogist.present import Presenter, Shaped, markdown_of, text_of
+from dialogist.cli.flags import present_options_of
+from dialogist.present import PresentedSummary, Presenter, markdown_of, text_of
 from dialogist.records import EvidenceSpan, Statement, Summary, Warning
 
 
 def shown(summary, speakers=None, with_evidence=True):
-    shape = shape_of(None, None, None, speakers, with_evidence)
+    shape = present_options_of(None, None, None, speakers, with_evidence)
     return shape.apply(summary, MEETING)
 
 
@@ -64,14 +64,14 @@ def test_key_points_are_named_where_they_begin_if_labels_are_wanted():
 @pytest.mark.parametrize("with_evidence", [True, False])
 def test_what_failed_tells_why(with_evidence):
     failure = Summary("", status="error", reason="ValueError: no (error 1a2b3c4d)")
-    lines = "".join(text_of(Shaped(failure, with_evidence=with_evidence)))
+    lines = "".join(text_of(PresentedSummary(failure, with_evidence=with_evidence)))
     assert lines == "Status: error: ValueError: no (error 1a2b3c4d)\n"
 
 
 def test_what_has_no_text_tells_its_status():
     empty = Summary("", status="empty", reason="there is nothing to summarise")
     assert "".join(text_of(shown(empty))) == "Status: empty: there is nothing to summarise\n"
-    assert "".join(text_of(Shaped(Summary("As it is.")))) == "As it is.\n"
+    assert "".join(text_of(PresentedSummary(Summary("As it is.")))) == "As it is.\n"
 
 
 def test_markdown_nests_quotes_and_escapes_what_was_said():
@@ -88,9 +88,9 @@ def test_a_long_utterance_is_masked_before_it_is_shortened():
     dialogue = dialogue_of(f"Ann: {said}")
     start = said.index("7946")  # a cut that would leave a part of the number
     spans = [[EvidenceSpan(0, start + 60, start + 80, 0.9)]]
-    presenter = Presenter(shape_of(None, None, None, None), "output", "none", print)
-    assert list(presenter.before([dialogue])) == [dialogue]
-    [shaped] = presenter.after([summary_of("Ann waits.", evidence=spans)])
+    presenter = Presenter(present_options_of(None, None, None, None), "output", "none", print)
+    assert list(presenter.mask_inputs([dialogue])) == [dialogue]
+    [shaped] = presenter.present([summary_of("Ann waits.", evidence=spans)])
     [[quote]] = shaped.quotes
     assert "0132" not in quote.text
     assert len(quote.text) < len(said)

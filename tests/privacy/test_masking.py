@@ -106,6 +106,7 @@ def test_the_turn_before_asks_for_it():
 
 
 def test_full_width_digits_and_odd_spaces():
+    assert masked("call 415\u200b-555-0132 now") == ["call [PHONE_1] now"]
     assert masked("电话１３８００１３８０００", "Call 415\u2011555\u20110132") == [
         "电话[PHONE_1]",
         "Call [PHONE_2]",

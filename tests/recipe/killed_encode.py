@@ -20,7 +20,7 @@ from conftest import contents, small_recipe, write_corpus
 
 from dialogist.recipe.training_set import encode_recipe
 
-SHARD_TOKENS = 150
+SHARD_TOKENS = 280
 
 
 class Fate:

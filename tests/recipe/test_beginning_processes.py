@@ -1,14 +1,12 @@
 """Vectors and another run's weights with several processes: the same run as with one."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
+from tests.torchrun import complete
 from torch import Tensor
 
 from dialogist.config import to_yaml
@@ -16,7 +14,6 @@ from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 
-OURS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 # Adam without a floor turns rounding errors of a zero gradient into whole steps.
 CALM = (
     "training.optimizer={kind: adamw, eps: 1e-3, weight_decay: 0.5}",
@@ -39,18 +36,11 @@ def alone(recipe: Recipe, run: Path, notes: Any) -> dict[str, Tensor]:
     return end_of(run)
 
 
-def together(recipe: Recipe, run: Path) -> dict[str, Tensor]:
+def together(recipe: Recipe, run: Path, real: bool = False) -> dict[str, Tensor]:
     path = run.with_suffix(".yaml")
     path.write_text(to_yaml(recipe))
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", "2", "-m", "dialogist", "train", str(path)]
-    command += ["--data", str(run.parent / "data"), "--output", str(run)]
-    kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    environment = {**kept, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    places = ("--data", run.parent / "data", "--output", run)
+    complete("-m", "dialogist", "train", path, *places, real=real)
     return end_of(run)
 
 
@@ -86,7 +76,8 @@ def test_frozen_vectors(tmp_path: Path, data: Path, recipe: Make, notes: Any) ->
 def test_another_runs_weights(tmp_path: Path, data: Path, recipe: Make, notes: Any) -> None:
     alone(recipe(*CALM), tmp_path / "first", notes)
     chosen = recipe(*CALM, f"start={tmp_path / 'first'}")
-    one, both = alone(chosen, tmp_path / "one", notes), together(chosen, tmp_path / "both")
+    one = alone(chosen, tmp_path / "one", notes)
+    both = together(chosen, tmp_path / "both", real=True)  # once by the command that people use
     assert_close(one, both)
     records = [(tmp_path / run / "start.json").read_bytes() for run in ("one", "both")]
     assert records[0] == records[1]

@@ -86,10 +86,15 @@ def test_a_span_that_is_nowhere_is_named(tmp_path: Path):
         read_marked(path)
 
 
-def test_a_selector_learns_what_is_marked(tmp_path: Path):
-    path, weights = _written(tmp_path, STATEMENTS, 120), tmp_path / "small.safetensors"
-    command = [sys.executable, "-m", "dialogist.recipe.selector", str(path), "--output"]
-    subprocess.run([*command, str(weights)], check=True)
+def test_a_selector_learns_what_is_marked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, weights = _written(tmp_path, STATEMENTS, 48), tmp_path / "small.safetensors"
+    monkeypatch.setattr(selector, "_NETWORKS", 2)
+    monkeypatch.setattr(sys, "argv", ["selector", str(path), "--output", str(weights)])
+    selector.main()
+    learned = sum(not one.is_validation for one in read_marked(path))
+    assert f"{learned} dialogues, {2 * learned} facts" in capsys.readouterr().out
     turns = [(speaker, text) for speaker, text in TURNS]
     told = " ".join(one.candidate.text for one in select(turns, read_network(weights), 20))
     assert "internet" in told

@@ -1,6 +1,9 @@
 """``/v1/summaries`` and the routes of operators."""
 
+import asyncio
 import json
+import os
+import signal
 
 import pytest
 from tests.serve.conftest import ask
@@ -10,6 +13,7 @@ from dialogist import __version__
 from dialogist.cli.main import app as command_line
 from dialogist.serve.keys import add_key
 from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT
+from dialogist.serve.worker import Worker
 
 CALL = {
     "id": "call-17",
@@ -134,7 +138,11 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({"utterances": [{"speaker": 3, "text": None}]}, "unreadable_dialogue"),
         ({**CALL, "id": [1]}, "unreadable_dialogue"),
         ({**CALL, "profile": "gold"}, "unreadable_dialogue"),
-        ({**CALL, "profile": {"plan": {"name": "gold"}}}, "unreadable_dialogue"),
+        (
+            {**CALL, "options": {**FAITHFUL, "speakers": {"Ann": "Bo"}}},
+            "invalid_options",
+        ),
+        ({**CALL, "options": {**FAITHFUL, "speakers": {"Ann": ""}}}, "invalid_options"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
     ],
@@ -142,6 +150,15 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
 def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
     reply = ask(engine, post("/v1/summaries", body))
     assert (reply.status_code, reply.json()["code"]) == (422, code)
+
+
+def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
+    asked = {**CALL, "options": FAITHFUL}
+    profile = {"plan": "Gold", "x": None, "y": {"a": 1}}
+    reply = ask(engine, post("/v1/summaries", {**asked, "profile": profile})).json()
+    [told] = [one["message"] for one in reply["warnings"] if one["kind"] == "input"]
+    assert told.startswith("profile: x, y: not read")
+    assert ask(engine, post("/v1/summaries", {**asked, "profile": None})).status_code == 200
 
 
 def test_a_profile_is_used_where_the_customer_speaks_of_it(engine):
@@ -236,12 +253,13 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
     assert "utterances" not in ask(engine, post("/v1/summaries", body)).json()
     said[0]["text"] = "<p>Call me at 415-555-0132, I want to return the shoes.</p>"
     masked = {**body, "options": {**FAITHFUL, "mask": "output"}}
-    reply = ask(engine, post("/v1/summaries", masked)).json()
-    assert "555-0132" not in json.dumps(reply)
-    assert [one["kind"] for one in reply["warnings"]] == ["input"]
-    masked["options"]["mask"] = "input"
-    reply = ask(engine, post("/v1/summaries", masked)).json()
-    assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
+    for masked["options"]["mask"] in ("output", "input"):
+        reply = ask(engine, post("/v1/summaries", masked)).json()
+        assert "555-0132" not in json.dumps(reply)
+        assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
+        [wish] = [one["evidence"] for one in reply["sentences"] if "return" in one["text"]]
+        text = reply["utterances"][0]["text"][wish[0]["start"] : wish[0]["end"]]
+        assert text == "I want to return the shoes."
 
 
 def test_internal_notes_keep_the_numbers_of_the_others(engine):
@@ -259,3 +277,21 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
     ]
     assert "liar" not in json.dumps(reply)
     assert "utterances" not in reply
+
+
+def test_work_gets_what_is_left_of_the_time_to_stop(engine, monkeypatch):
+    """The server waits for its requests first; stored batches begin nothing meanwhile."""
+    given = []
+    monkeypatch.setattr(Worker, "close", lambda self, seconds: given.append(seconds))
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # as the server has one
+
+    async def conversation(service):
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.sleep(0.3)
+        return service.app.state.service.runner._is_stopping
+
+    try:
+        assert ask(engine, conversation, drain_seconds=60)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert given[0] <= 59.7

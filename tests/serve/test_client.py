@@ -76,6 +76,17 @@ def test_a_refusal_is_an_error_with_its_code(made, engine):
         with pytest.raises(made.ServiceError) as unknown:
             made.Client(f"http://127.0.0.1:{port}", "dlg_x").models()
         assert unknown.value.code == "unauthorized"
+        with pytest.raises(ValueError, match="'options'"):
+            client.summarize(CALL, length="short")
+    with pytest.raises(made.ServiceError, match="does not answer") as gone:
+        client.models()
+    assert gone.value.status == 0
+    for address, key in (
+        (f"127.0.0.1:{port}", "dlg_x"),
+        (f"http://127.0.0.1:{port}", "dlg_\u0175"),
+    ):
+        with pytest.raises(ValueError, match=r"^(?:address|key): "):
+            made.Client(address, key)
 
 
 def test_it_comes_back_when_the_service_is_busy(made, engine, monkeypatch):

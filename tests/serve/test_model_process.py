@@ -21,7 +21,7 @@ from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.serve.model_process import ModelProcess, work
-from dialogist.serve.wishes import dialogue_of
+from dialogist.serve.requests import dialogue_of
 
 OPTIONS = SummaryOptions(style="faithful")
 
@@ -144,17 +144,6 @@ def test_a_process_that_hangs_is_replaced(fake, is_left):
 def test_a_search_that_takes_long_is_no_hang(fake):
     model = InThread(fake, stall_seconds=0.9)  # less than it takes, more than between two signs
     assert ids(model.stream(dialogues("long", "a"), OPTIONS, 8)) == ["long", "a"]
-    model._end()
-
-
-def test_a_network_that_is_loaded_first_is_no_hang(fake, monkeypatch):
-    def stream(*given):
-        time.sleep(0.5)
-        return Fake.stream(fake, *given)
-
-    monkeypatch.setattr(fake, "stream", stream)
-    model = InThread(fake, stall_seconds=0.1)
-    assert ids(model.stream(dialogues("a"), OPTIONS)) == ["a"]
     model._end()
 
 

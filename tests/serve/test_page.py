@@ -3,6 +3,8 @@
 import html
 import json
 import re
+from dataclasses import replace
+from importlib import resources
 
 import pytest
 from tests.serve.conftest import ask
@@ -10,10 +12,13 @@ from tests.serve.test_api import CALL, FAITHFUL
 from tests.serve.test_store import rows_of
 
 from dialogist.model_folder.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.present import PresentOptions, text_of
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key
 from dialogist.serve.view import edits_between, view_of
+from dialogist.template.template_config import load_template
 
 TALK = (
     "Guest: The air conditioning is dripping on the bed, and my number is 415 555 0132.\n"
@@ -113,7 +118,7 @@ def test_a_template_gives_headings(engine):
         return await client.post("/", data={"text": TALK, "template": "call"})
 
     assert re.search(
-        r'<h2>Next steps</h2>\s*<p class="said">Agent: send a', browse(engine, visit).text
+        r'<h2>Next steps</h2>\s*<p class="said">Agent: Send a', browse(engine, visit).text
     )
 
 
@@ -302,3 +307,17 @@ def test_a_key_without_the_scope_cannot_review(engine):
 
     refused, allowed = ask(engine, conversation)
     assert (refused.status_code, allowed.status_code) == (403, 200)
+
+
+def test_entries_of_a_template_are_worded_as_in_text():
+    """With the role and the deadline of an action, and its owner once."""
+    examples = resources.files("dialogist") / "assets" / "examples"
+    dialogue = Dialogue.from_text((examples / "meeting.txt").read_text("utf-8"))
+    options = SummaryOptions(style="faithful")
+    [summary] = Summarizer.load("default").summarize([dialogue], options)
+    shape = PresentOptions(load_template("meeting"))
+    presented = replace(shape.apply(summary, dialogue), cited=dialogue)
+    worded = [one.text for one in view_of(dialogue, presented.to_json()).statements]
+    lines = "".join(text_of(presented)).splitlines()
+    assert worded
+    assert all(any(text in line for line in lines) for text in worded), (worded, lines)

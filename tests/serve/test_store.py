@@ -16,7 +16,8 @@ from tests.serve.test_worker import Slow
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.serve import batches, tables
 from dialogist.serve.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
-from dialogist.serve.reviews import training_pairs
+from dialogist.serve.problems import Problem
+from dialogist.serve.reviews import feedback_of, training_pairs
 
 
 def rows_of(engine, table):
@@ -255,6 +256,18 @@ def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
     whole = "".join(str(rows_of(engine, one)) for one in tables.metadata.sorted_tables)
     assert "order" not in whole
     assert rows_of(engine, tables.feedback_table)[0].edits == {"kept": 2, "changed": 1, "wrong": 1}
+
+
+def test_a_refusal_of_feedback_says_which_field_is_wrong():
+    for values, told in (
+        ({"verdict": "edited", "edits": {"rewritten": 1}}, "edits: Input should be 'kept'"),
+        ({"verdict": "x"}, "verdict: Input should be 'approved'"),
+        ({"verdict": "approved", "right": -1}, "right: "),
+        ({"verdict": "approved", "secret": 1}, "use only verdict, edits"),
+    ):
+        with pytest.raises(Problem) as refused:
+            feedback_of(values)
+        assert refused.value.detail.startswith(told)
 
 
 def test_feedback_with_consent_becomes_a_masked_training_pair(engine):

@@ -8,19 +8,21 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
 from dialogist.decoding import check_stopped
+from dialogist.errors import ModelError
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import Options, build_request, dialogue_of
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import Options, dialogue_of, wish_of
 from dialogist.serve.worker import Worker, _mark_of
 
 BASE = SummaryOptions(style="faithful")
@@ -55,14 +57,14 @@ class Slow:
 
 def wish(identity, size=10, **options):
     return replace(
-        wish_of(dialogue_of({**CALL, "id": identity}), Options(**options), BASE), size=size
+        build_request(dialogue_of({**CALL, "id": identity}), Options(**options), BASE), size=size
     )
 
 
-def work(conversation, model=None, crashes=None, **settings):
+def work(conversation, model=None, crashes=None, make=Worker, **settings):
     """Run ``conversation(worker)``."""
     model = model or Slow()
-    worker = Worker(model, Settings(**settings), Metrics("slow"), crashes)
+    worker = make(model, Settings(**settings), Metrics("slow"), crashes)
 
     async def all_of_it():
         worker.start()
@@ -70,7 +72,7 @@ def work(conversation, model=None, crashes=None, **settings):
             return await conversation(worker)
         finally:
             model.go.set()
-            await asyncio.to_thread(worker.close)
+            await asyncio.to_thread(worker.close, 30)
 
     return asyncio.run(all_of_it())
 
@@ -119,6 +121,37 @@ def test_without_a_network_no_other_request_is_waited_for():
         return time.monotonic() - started
 
     assert work(conversation, batch_wait=0.5) < 0.3
+
+
+def test_a_network_is_loaded_beside_the_work():
+    """Faithful requests are answered meanwhile; a network that cannot be loaded is told."""
+    plain, networked, go = Slow(), Slow(), threading.Event()
+
+    def load():
+        go.wait(5)
+        if not loads:
+            raise ModelError("it is damaged")
+        return loads.pop()
+
+    async def conversation(worker):
+        found = []
+        for _ in range(2):
+            go.clear()
+            free = [worker.summarize(wish(f"free {n}", style="free"), 5) for n in range(2)]
+            free = [asyncio.create_task(code_of(one)) for one in free]
+            found += [await code_of(worker.summarize(wish(str(n)), 5)) for n in range(3)]
+            assert not any(one.done() for one in free)
+            go.set()
+            found += await asyncio.gather(*free)
+            worker.replace(plain)  # as on SIGHUP
+        return found
+
+    loads = [networked]
+    worker = partial(Worker, load_network=load)
+    found = work(conversation, plain, make=worker)
+    assert found == [*["done"] * 8, "invalid_options", "invalid_options"]
+    assert plain.begun == ["0", "1", "2"] * 2
+    assert sorted(networked.begun) == ["free 0", "free 1"]
 
 
 def test_places_are_bounded_by_requests_and_bytes():

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests import torchrun
+from tests.torchrun import OURS, end_of
 from torch import Tensor
 
 from dialogist.errors import DialogistError
@@ -28,7 +30,6 @@ from dialogist.training.distributed import (
 
 CPU = torch.device("cpu")
 SCRIPT = Path(__file__).with_name("process_run.py")
-OURS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 EXACT = ["even", "odd", "single", "accumulated", "stopped", "varied"]
 
 
@@ -109,30 +110,12 @@ def test_a_lost_process_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> No
 
 def launch(folder: Path, mode: str, *flags: str) -> subprocess.Popen[str]:
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", "2", *flags, str(SCRIPT), str(folder), mode]
-    kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    environment = {**kept, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(command, env=environment, text=True, **pipes)
+    return torchrun.launch(*flags, SCRIPT, folder, mode)
 
 
-def end_of(launcher: subprocess.Popen[str], timeout: float = 120) -> str:
-    """What it said; its children end with it (or by their own alarm)."""
-    try:
-        said, _ = launcher.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        launcher.terminate()
-        said, _ = launcher.communicate(timeout=60)
-        raise AssertionError(f"still running after {timeout} s:\n{said}") from None
-    return said
-
-
-def complete(folder: Path, mode: str, *flags: str) -> str:
-    launcher = launch(folder, mode, *flags)
-    said = end_of(launcher)
-    assert launcher.returncode == 0, said
-    return said
+def complete(folder: Path, mode: str, *flags: str) -> None:
+    folder.mkdir(exist_ok=True)
+    torchrun.complete(*flags, SCRIPT, folder, mode)
 
 
 @pytest.fixture(scope="module")

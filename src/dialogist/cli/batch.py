@@ -128,12 +128,12 @@ def batch_command(
     quiet: Quiet = False,
 ) -> int:
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
-    from dialogist.cli.batching import JobMeter, show_sample, watch_inputs
+    from dialogist.cli.batch_display import JobMeter, show_sample, watch_inputs
     from dialogist.jobs.journal import known_inputs
     from dialogist.jobs.run import Watcher, run_job
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import Since, items_of, origins_of
-    from dialogist.jobs.work import Wishes
+    from dialogist.jobs.work import BatchSettings
     from dialogist.jobs.workers import WorkPlan
 
     _refuse(
@@ -146,7 +146,7 @@ def batch_command(
             and sample is None,
         }
     )
-    wishes = Wishes(
+    settings = BatchSettings(
         model,
         _options(model, {**flags.wanted, **vars(search)}, flags.focus),
         flags.shape(),
@@ -158,11 +158,13 @@ def batch_command(
     recent = None if since is None else Since.parse(since)
     if sample is not None:
         origins = origins_of(inputs, recent, (), note)
-        return show_sample(wishes.open(), items_of(origins, read, note), sample, _expected(origins))
+        return show_sample(
+            settings.open(), items_of(origins, read, note), sample, _expected(origins)
+        )
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
     plan = WorkPlan(
-        wishes,
+        settings,
         folder,
         sink,
         form,

@@ -91,7 +91,7 @@ def _today(name: str, options: dict[str, Any], flag: str, value: str | None) -> 
     if flag in ("-o", "--output") and name in _OUTPUT_WAS_A_FORM and value in forms:
         return ["--format", value]
     is_input = value in INPUTS and value not in forms and value != "html"  # it was never one
-    if flag in ("-f", "--format") and is_input and "--input-format" in options:
+    if flag in ("-f", "--format") and is_input and "--input-format" in options and name != "batch":
         return ["--input-format", value]
     return None
 

@@ -14,8 +14,8 @@ from dialogist.cli.flags import (
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, expected_records, with_flags
+from dialogist.cli.output_formats import Facts, output_format_of, output_to, terminal_safe
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.stats import (
@@ -89,7 +89,7 @@ def count_entities(
     """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
     from dialogist.data.stats import entity_report  # pydantic: not for --help
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     reading = InputReading(read)
     report = entity_report(reading.dialogues(files), examples)
     with output_to(output):
@@ -143,7 +143,7 @@ def check(
     quiet: Quiet = False,
 ) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     reports = {str(file): _checked(file, read) for file in files}
     with output_to(output):
         if form is Facts.json:
@@ -188,7 +188,7 @@ def stats(
     format: FactsForm = None,
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     reading = InputReading(read)
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import how_to_install, installed_version
 from dialogist.text.tokens import counted
 
@@ -281,7 +281,7 @@ def doctor(
     from dialogist.cli.torch_facts import measure_all, torch_facts
     from dialogist.model_folder.model_files import known_models
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     torch = torch_facts()
     system = system_facts(read_file, os.environ)  # after torch: its libraries are loaded now
     measured = measure_all(_MEASURING) if measure else {}

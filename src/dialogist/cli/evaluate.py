@@ -17,15 +17,16 @@ from dialogist.cli.flags import (
     Safe,
     SearchFlags,
 )
-from dialogist.cli.forms import CardFormat, StyleChoice, card_csv, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import CardFormat, card_csv, output_format_of, output_to
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
+from dialogist.records import Style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dialogist.cli.evaluating import Result
+    from dialogist.cli.evaluate_run import Result
     from dialogist.evaluation.report_card import Card, CardRow
     from dialogist.records import JSON
 
@@ -81,7 +82,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
     scoring: HeldOutFlags = HeldOutFlags(),
     style: Annotated[
-        StyleChoice | None,
+        Style | None,
         typer.Option(
             help="What to measure: the words of the network (free), or faithful style. Without: "
             "free; for --read the model's own style."
@@ -100,10 +101,10 @@ def evaluate(
 
     Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
-    from dialogist.cli.evaluating import Call, EvaluationInputs, evaluate_call
+    from dialogist.cli.evaluate_run import Call, EvaluationInputs, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
 
-    form = CardFormat.text if reading else form_of(output, format, CardFormat.text)
+    form = CardFormat.text if reading else output_format_of(output, format, CardFormat.text)
     if reading and format is not None:
         raise UsageError("--read writes CSV and HTML: leave --format out")
     if data is not None and on is not None:

@@ -11,22 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialogist.cli.console import note, silence
-from dialogist.cli.forms import (
+from dialogist.cli.output_formats import (
     CardFormat,
     DeviceKind,
     Facts,
-    LengthChoice,
-    LongInput,
-    Mask,
-    NamesChoice,
-    PersonNames,
     PrecisionKind,
     Strategies,
-    StyleChoice,
     Table,
 )
 from dialogist.errors import UsageError
 from dialogist.files import allow_network
+from dialogist.records import Length, LongInput, MaskedNames, MaskStage, Perspective, Style
 
 if TYPE_CHECKING:
     import torch
@@ -34,14 +29,14 @@ if TYPE_CHECKING:
     from dialogist.model_folder.bundle import Precision
     from dialogist.model_folder.options import SummaryOptions
     from dialogist.pipeline.summarizer import Summarizer
-    from dialogist.present import Shape
+    from dialogist.present import PresentOptions
     from dialogist.recipe.predictions import PredictionForm
 
 
 MOST_THREADS = 256
 """More than this are a mistake: torch would start every one of them."""
 
-FORM_HELP = "Form of the output (default: by the suffix of --output, else text)."
+FORMAT_HELP = "Form of the output (default: by the suffix of --output, else text)."
 
 OutputFile = Annotated[
     Path | None,
@@ -49,9 +44,9 @@ OutputFile = Annotated[
         "--output", "-o", metavar="FILE", help="File to write to (default: standard output)."
     ),
 ]
-FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
-CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help=FORM_HELP)]
-TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
+FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORMAT_HELP)]
+CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help=FORMAT_HELP)]
+TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORMAT_HELP)]
 Device = Annotated[
     DeviceKind,
     typer.Option(
@@ -320,7 +315,7 @@ def _uncollected() -> Iterator[None]:
 # The flags of ``summarize`` that say how a summary is to be shown, and what they stand for.
 
 
-MaskNames = Annotated[NamesChoice, typer.Option(help="Whose names to mask as well.")]
+MaskNames = Annotated[MaskedNames, typer.Option(help="Whose names to mask as well.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,20 +329,20 @@ class SummaryFlags:
         str | None, typer.Option("--focus", help="Only what is about one speaker.")
     ] = None
     perspective: Annotated[
-        PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
+        Perspective | None, typer.Option("--perspective", help="Call people by name or by role.")
     ] = None
     speaker: Annotated[
         list[str] | None,
         typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
     ] = None
     style: Annotated[
-        StyleChoice | None,
+        Style | None,
         typer.Option(
             help="faithful: what was said, in the third person or quoted. free: the network's "
             "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None
-    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None
     words: Annotated[
         int | None, typer.Option(min=1, help="At most N words, in whole sentences.")
     ] = None
@@ -361,7 +356,8 @@ class SummaryFlags:
         ),
     ] = True
     mask: Annotated[
-        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+        MaskStage | None,
+        typer.Option(help="Mask personal data in what the model reads or writes."),
     ] = None
     mask_names: MaskNames = "none"
 
@@ -369,30 +365,30 @@ class SummaryFlags:
     def wanted(self) -> dict[str, Any]:
         """The options of a summary among them."""
         names = ("style", "length", "words", "long", "safe")
-        # A template's rules read it; `Shape` leaves it out afterwards.
+        # A template's rules read it; `PresentOptions` leaves it out afterwards.
         evidence = self.evidence or self.template is not None
         return {**{name: getattr(self, name) for name in names}, "evidence": evidence}
 
-    def shape(self) -> "Shape":
-        """How summaries are shown; raises as `shape_of`."""
+    def shape(self) -> "PresentOptions":
+        """How summaries are shown; raises as `present_options_of`."""
         names = self.speaker
-        return shape_of(self.template, self.focus, self.perspective, names, self.evidence)
+        return present_options_of(self.template, self.focus, self.perspective, names, self.evidence)
 
 
-def shape_of(
+def present_options_of(
     template: str | None,
     focus: str | None,
-    perspective: PersonNames | None,
+    perspective: Perspective | None,
     speakers: list[str] | None,
     with_evidence: bool = True,
-) -> "Shape":
-    """The flags as a `Shape`; a template is read and checked here.
+) -> "PresentOptions":
+    """The flags as a `PresentOptions`; a template is read and checked here.
 
     Raises:
         ConfigError: the template is at fault; names the line.
         UsageError: a --speaker is not OLD=NEW.
     """
-    from dialogist.present import Shape
+    from dialogist.present import PresentOptions
 
     names = _pairs(speakers or [])
     if names:
@@ -404,7 +400,7 @@ def shape_of(
         from dialogist.template.template_config import load_template
 
         read = load_template(template)
-    return Shape(read, focus, perspective, names, with_evidence)
+    return PresentOptions(read, focus, perspective, names, with_evidence)
 
 
 def _pairs(entries: list[str]) -> dict[str, str]:

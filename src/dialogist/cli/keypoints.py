@@ -10,13 +10,13 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
-    FORM_HELP,
+    FORMAT_HELP,
     FactsForm,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, Records, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import Facts, Records, output_format_of, output_to, terminal_safe
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 from dialogist.text.tokens import counted
@@ -42,14 +42,14 @@ def label(
     files: _Files,
     pack: _Pack = "dialogsum",
     output: OutputFile = None,
-    format: Annotated[Records | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    format: Annotated[Records | None, typer.Option("--format", "-f", help=FORMAT_HELP)] = None,
     read: ReadOptions = ReadOptions(),
     quiet: Quiet = False,
 ) -> int:
     """Print the key points and sub-summaries of every reference summary."""
     from dialogist.data.key_points import load_pack
 
-    form = form_of(output, format, Records.text)
+    form = output_format_of(output, format, Records.text)
     rules = load_pack(pack)
     reading = InputReading(read)
     without = 0
@@ -112,7 +112,7 @@ def pack_stats(
     """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
     from dialogist.data.key_points import keypoint_stats, load_pack
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     rules = load_pack(pack)
     reading = InputReading(read)
     result = keypoint_stats(reading.dialogues(files), rules)
@@ -186,7 +186,7 @@ def list_packs(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the rule packs that come with Dialogist."""
     from dialogist.data.key_points import bundled_packs, load_pack
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     packs = {name: load_pack(path) for name, path in bundled_packs().items()}
     with output_to(output):
         if form is Facts.json:

@@ -26,7 +26,7 @@ from dialogist.cli.console import (
     silence,
     tell_failures,
 )
-from dialogist.errors import DialogistError
+from dialogist.errors import DialogistError, Stopped
 
 app = typer.Typer(
     name="dialogist",
@@ -83,6 +83,8 @@ def _run() -> int:
         command = typer.main.get_command(app)
         words = respelled(command, sys.argv[1:], note)
         result = command.main(words, "dialogist", standalone_mode=False)
+    except Stopped as error:
+        return _fail(f"{error}; run the same command again to go on", error.exit_code)
     except DialogistError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -91,19 +93,17 @@ def _run() -> int:
         return _stdout_failed(BrokenPipeError())
     except OSError as error:
         return _stdout_failed(error)
-    except Exception as error:  # a bug of ours: still one line, with the way to the traceback
-        return _unexpected(error)
+    except Exception as error:
+        return _usage_or_bug(error)
     finally:
         close_all()
     return result if isinstance(result, int) else 0
 
 
-def _unexpected(error: Exception) -> int:
-    if hasattr(error, "format_message"):  # a wrong flag or command: click may be typer's own
+def _usage_or_bug(error: Exception) -> int:
+    """A wrong flag or command; or a bug of ours in one line, with the way to the traceback."""
+    if hasattr(error, "format_message"):  # click may be typer's own: its classes are not known
         return _fail(wrong_call(error), 2)
-    stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
-    if isinstance(stopped, int):
-        return _fail(f"{error}; run the same command again to go on", stopped)
     if os.environ.get("DIALOGIST_DEBUG"):
         complain(traceback.format_exc())
     return _fail(

@@ -12,13 +12,13 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
-    FORM_HELP,
+    FORMAT_HELP,
     MaskNames,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Records, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import Records, output_format_of, output_to
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
@@ -49,7 +49,7 @@ def mask(
         typer.Option(
             "--format",
             "-f",
-            help=FORM_HELP.replace("text", "jsonl"),
+            help=FORMAT_HELP.replace("text", "jsonl"),
         ),
     ] = None,
     table: Annotated[
@@ -74,7 +74,7 @@ def mask(
         return _list_kinds(pack or [])
     if not files:
         raise UsageError("no input: give files, or - for stdin")
-    form = form_of(output, format, Records.jsonl)
+    form = output_format_of(output, format, Records.jsonl)
     reading = InputReading(read)
     if restore is not None:
         if kinds or names != "none" or pack or table is not None:

@@ -10,7 +10,7 @@ import typer
 
 from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
@@ -31,7 +31,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     from dialogist.model_folder.bundle import describe
     from dialogist.model_folder.model_files import known_models, user_models
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
     for name, folder in known_models():
         try:
@@ -74,7 +74,7 @@ def info(
     from dialogist.model_folder.bundle import describe
     from dialogist.model_folder.model_files import find_model, shown_licence
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     folder = find_model(model)
     facts = describe(folder)
     with output_to(output):

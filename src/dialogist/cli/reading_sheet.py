@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.cli.evaluating import EvaluationInputs
+from dialogist.cli.evaluate_run import EvaluationInputs
 from dialogist.cli.flags import choose_device, decoding_options, load_summarizer
-from dialogist.cli.forms import CardFormat, aligned_lines, csv_row
+from dialogist.cli.output_formats import CardFormat, aligned_lines, csv_row
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (
     ANNOTATED_ERRORS,

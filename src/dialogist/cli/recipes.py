@@ -9,7 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import UsageError, nearest
 
 # ``dialogist recipes``: the trainings that come with the package, to read and to copy.
@@ -25,7 +25,7 @@ def list_recipes(output: OutputFile = None, format: FactsForm = None) -> int:
 
     from dialogist.recipe.recipe_config import bundled_recipes
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     found = {
         name: yaml.safe_load(path.read_text(encoding="utf-8"))
         for name, path in sorted(bundled_recipes().items())

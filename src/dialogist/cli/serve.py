@@ -9,7 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
-from dialogist.cli.forms import output_to
+from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError, needs_extra
 from dialogist.text.tokens import counted
 

@@ -8,7 +8,7 @@ import typer
 
 from dialogist.cli.console import note, tell_failures
 from dialogist.cli.flags import (
-    FORM_HELP,
+    FORMAT_HELP,
     AllowNetwork,
     Device,
     ModelName,
@@ -23,11 +23,11 @@ from dialogist.cli.flags import (
     load_summarizer,
     tell_idle_machine_flags,
 )
-from dialogist.cli.forms import (
-    OutputFormat,
-    form_of,
-)
 from dialogist.cli.inputs import InputReading, expected_records, with_flags
+from dialogist.cli.output_formats import (
+    OutputFormat,
+    output_format_of,
+)
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
@@ -40,7 +40,7 @@ def summarize_command(
     ] = None,
     model: ModelName = "default",
     output: OutputFile = None,
-    format: Annotated[OutputFormat | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    format: Annotated[OutputFormat | None, typer.Option("--format", "-f", help=FORMAT_HELP)] = None,
     columns: Annotated[
         str,
         typer.Option(
@@ -80,10 +80,10 @@ def summarize_command(
 ) -> int:
     """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     # pydantic: not for --help
-    from dialogist.cli.summarizing import Destination, SummaryRun, columns_of
+    from dialogist.cli.summarize_run import Destination, SummaryRun, columns_of
     from dialogist.present import Presenter, settings_of
 
-    form = form_of(output, format, OutputFormat.text)
+    form = output_format_of(output, format, OutputFormat.text)
     sources = _sources(files)
     reading = InputReading(read, watched=False)
     shape = flags.shape()

@@ -7,7 +7,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import ConfigError
 from dialogist.text.tokens import counted
 
@@ -25,7 +25,7 @@ def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the templates that come with Dialogist."""
     from dialogist.template.template_config import bundled_templates, load_template
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     templates = [load_template(path) for path in bundled_templates().values()]
     with output_to(output):
         if form is Facts.json:

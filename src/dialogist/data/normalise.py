@@ -31,9 +31,12 @@ _NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
 # What stands for speakers, entities, marks, bytes and plans (`dialogist.tokenizers`).
 _OURS = re.compile(r"[\U0010f000-\U0010f4ff]")
 _UNREADABLE = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f4ff]")
+# Marks that have no width, and those that turn the direction of what stands around them.
+INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 _MOST_SPACE, _MOST_WORD = 8, 300  # characters in a row
 _LONG_RUNS = re.compile(
-    rf"\s{{{_MOST_SPACE + 1},}}|\S{{{_MOST_WORD + 1},}}|(?:[^\w\s]\s){{{_MOST_WORD // 2},}}[^\w\s]"
+    rf"{INVISIBLE.pattern}|\s{{{_MOST_SPACE + 1},}}|\S{{{_MOST_WORD + 1},}}"
+    rf"|(?:[^\w\s]\s){{{_MOST_WORD // 2},}}[^\w\s]"
 )
 # All of category Cc.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -121,13 +124,14 @@ def without_long_runs(text: str) -> Shortened:
     """A text in which no white space and no word goes on and on: rules read it in little time.
 
     Of white space its beginning stays; of a word, which may be an attachment, its beginning and an
-    ellipsis that stands for its last character.
+    ellipsis that stands for its last character. Invisible marks go.
     """
     parts, starts, missing = [""], [0], [0]
     length = place = 0
     for run in _LONG_RUNS.finditer(text):
-        is_space = run[0].isspace()
-        kept = run[0][:_MOST_SPACE] if is_space else run[0][: _MOST_WORD - 1]
+        is_gone = INVISIBLE.match(run[0]) is not None
+        is_space = is_gone or run[0].isspace()
+        kept = "" if is_gone else run[0][: _MOST_SPACE if is_space else _MOST_WORD - 1]
         parts += [text[place : run.start()], kept]
         length += len(parts[-2]) + len(kept)
         gone = len(run[0]) - len(kept)

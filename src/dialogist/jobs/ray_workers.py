@@ -18,7 +18,7 @@ from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
 from dialogist.jobs.work import GROUP, Work, batch_record, error_record
 from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON
 from dialogist.text.tokens import counted
 
@@ -176,7 +176,7 @@ class RayWorkers:
             return
         item = unpacked(task.shard.lines[len(task.records)])
         reason = f"the process that summarized it {how}, even alone"
-        record = batch_record(Shaped(error_record(item.id, reason)))
+        record = batch_record(PresentedSummary(error_record(item.id, reason)))
         task.records.append(json.dumps(record))
         self._note(f"a dialogue of shard {task.shard.number}: its actor {how}, even alone")
 

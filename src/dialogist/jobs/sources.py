@@ -430,7 +430,7 @@ def packed(item: SourceItem) -> bytes:
         values = [_place(item), item.reason]
     else:
         turns = [[one.speaker, one.text, one.role] for one in item.utterances]
-        values = [item.id, turns, dict(item.metadata), dict(item.profile)]
+        values = [item.id, turns, dict(item.metadata), dict(item.profile), item.is_verbatim]
     return json.dumps(values, separators=(",", ":")).encode("ascii")
 
 
@@ -439,7 +439,5 @@ def unpacked(line: bytes) -> Dialogue | Summary:
     values = json.loads(line)
     if len(values) == 2:
         return error_record(*values)
-    id, turns, metadata, profile = values
-    return Dialogue(
-        tuple(Utterance(*turn) for turn in turns), id, metadata=metadata, profile=profile
-    )
+    id, turns, *rest = values
+    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, (), *rest)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.present import Presenter, Shape, Shaped, Where, settings_of
-from dialogist.records import JSON, Dialogue, Summary
+from dialogist.present import PresentedSummary, Presenter, PresentOptions, settings_of
+from dialogist.records import JSON, Dialogue, MaskStage, Summary
 
 if TYPE_CHECKING:  # torch: not for faithful style
     from dialogist.model_folder.bundle import Precision
@@ -25,7 +25,7 @@ class Opened(Protocol):
         """Everything but the dialogues that the summaries depend on."""
         ...
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
         """One summary per dialogue, in order."""
         ...
 
@@ -37,19 +37,19 @@ class Work(Protocol):
         """Load the model, in the process that works.
 
         Raises:
-            DialogistError: there is no such model, or a wish cannot be met.
+            DialogistError: there is no such model, or a setting cannot be met.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class BatchSettings:
     """The model, its options, and how summaries are shown: see `Summarizer` and `Presenter`."""
 
     model: str
     options: SummaryOptions
-    shape: Shape
-    mask: Where | None = None
+    shape: PresentOptions
+    mask: MaskStage | None = None
     mask_names: str = "none"
     device: str = "auto"
     precision: "Precision | None" = "auto"
@@ -58,7 +58,7 @@ class Wishes:
         """Load the model; its network only where it writes.
 
         Raises:
-            DialogistError: there is no such model, or a wish cannot be met.
+            DialogistError: there is no such model, or a setting cannot be met.
         """
         summarizer = Summarizer.load(self.model, self.device, self.precision)
         summarizer.chosen(self.options)  # loads the network of free style, and checks the options
@@ -66,32 +66,29 @@ class Wishes:
 
 
 class Ready:
-    """The summarizer of some wishes."""
+    """The summarizer of some settings."""
 
-    def __init__(self, wishes: Wishes, summarizer: Summarizer) -> None:
-        self._wishes, self._summarizer = wishes, summarizer
+    def __init__(self, settings: BatchSettings, summarizer: Summarizer) -> None:
+        self._settings, self._summarizer = settings, summarizer
         self._told: list[str] = []
-        self._presenter = Presenter(wishes.shape, wishes.mask, wishes.mask_names, self._told.append)
+        self._presenter = Presenter(
+            settings.shape, settings.mask, settings.mask_names, self._told.append
+        )
 
     @property
     def settings(self) -> dict[str, JSON]:
         """Everything but the dialogues that the summaries depend on."""
-        wishes = self._wishes
-        return settings_of(
-            self._summarizer,
-            wishes.model,
-            wishes.options,
-            wishes.shape,
-            (wishes.mask, wishes.mask_names),
-        )
+        own = self._settings
+        masks = (own.mask, own.mask_names)
+        return settings_of(self._summarizer, own.model, own.options, own.shape, masks)
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
-        """One summary per dialogue, in order; what cannot be shown as wished is an error."""
-        read = self._presenter.before(dialogues)
-        for summary in self._summarizer.stream(read, self._wishes.options, GROUP):
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
+        """One summary per dialogue, in order; what cannot be shown as asked is an error."""
+        read = self._presenter.mask_inputs(dialogues)
+        for summary in self._summarizer.stream(read, self._settings.options, GROUP):
             self._told.clear()
-            found = list(self._presenter.after([summary]))
-            yield found[0] if found else Shaped(self._unshown(summary))
+            found = list(self._presenter.present([summary]))
+            yield found[0] if found else PresentedSummary(self._unshown(summary))
 
     def _unshown(self, summary: Summary) -> Summary:
         reason = self._told[-1].removeprefix(f"{summary.id}: ")
@@ -105,7 +102,7 @@ def error_record(id: str, reason: str, model: str = "") -> Summary:
 
 def summarized(
     opened: Opened, dialogues: Iterable[Dialogue], at: Callable[[int], None], group: int = GROUP
-) -> Iterator[Shaped]:
+) -> Iterator[PresentedSummary]:
     """One summary per dialogue, in order; one that failed among others is tried again alone.
 
     ``at`` is told the number of the first dialogue of each group before its work begins.
@@ -113,12 +110,12 @@ def summarized(
     remaining, done = iter(dialogues), 0
     while some := list(islice(remaining, group)):
         at(done)
-        for dialogue, shaped in zip(some, list(opened.shown(some)), strict=True):
-            again = shaped.summary.status == "error" and len(some) > 1
-            yield next(opened.shown([dialogue])) if again else shaped
+        for dialogue, presented in zip(some, list(opened.shown(some)), strict=True):
+            again = presented.summary.status == "error" and len(some) > 1
+            yield next(opened.shown([dialogue])) if again else presented
         done += len(some)
 
 
-def batch_record(shaped: Shaped) -> dict[str, object]:
+def batch_record(presented: PresentedSummary) -> dict[str, object]:
     """A summary as JSON values without ``timings``: the same dialogue gives the same bytes."""
-    return replace(shaped, summary=replace(shaped.summary, timings={})).to_json()
+    return replace(presented, summary=replace(presented.summary, timings={})).to_json()

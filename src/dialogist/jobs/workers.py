@@ -24,7 +24,7 @@ from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.jobs.sinks import Form, PartWriter, Sink
 from dialogist.jobs.sources import SHARD_SIZE, Shard, unpacked
 from dialogist.jobs.work import GROUP, Opened, Work, batch_record, error_record, summarized
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON, Dialogue, Summary
 
 Finished: TypeAlias = tuple[Shard, Mapping[str, Any], str]
@@ -331,9 +331,9 @@ class _Part:
             writer = PartWriter(folder, self._number, form, f"{os.getpid()}")
             with writer:
                 group = 1 if self._alone else GROUP
-                for shaped in shown_summary(self._opened, lines, self._lost, group, self._at):
-                    writer.add(batch_record(shaped))
-                    statuses[shaped.summary.status] += 1
+                for presented in shown_summary(self._opened, lines, self._lost, group, self._at):
+                    writer.add(batch_record(presented))
+                    statuses[presented.summary.status] += 1
                     self._report(statuses, writer.size)
         except OSError as error:
             if isinstance(error, BrokenPipeError):
@@ -368,7 +368,7 @@ def shown_summary(
     lost: Mapping[str, str],
     group: int = GROUP,
     at: Callable[[int], None] = lambda place: None,
-) -> Iterator[Shaped]:
+) -> Iterator[PresentedSummary]:
     """One record for each line, in order.
 
     ``lost`` has, by place, why a dialogue is not to be tried again. ``at`` is told the place of
@@ -388,7 +388,7 @@ def shown_summary(
             places.append(place)
     made = summarized(opened, dialogues, lambda number: at(places[number]), group)
     for place in range(len(lines)):
-        yield Shaped(known[place]) if place in known else next(made)
+        yield PresentedSummary(known[place]) if place in known else next(made)
 
 
 class _LogToJob(logging.Handler):

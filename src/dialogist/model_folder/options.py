@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
 from pydantic import Field, model_validator
 
 from dialogist.decoding import DecodingOptions
 from dialogist.model_folder.model_files import check_format, parse_file
+from dialogist.records import Length, LongInput, Style
 
 GENERATION = "generation_config.json"
 """The file of a model folder that holds its options."""
-
-Length = Literal["short", "medium", "long"]
-Style = Literal["faithful", "free"]
 
 MEASURED: Mapping[str, object] = MappingProxyType({"style": "free", "evidence": False})
 """What figures about a network are made with: it writes, and nobody looks at evidence."""
@@ -43,7 +40,7 @@ class SummaryOptions(DecodingOptions):
     """
 
     style: Style = "free"
-    long: Literal["windows", "cut"] = "windows"
+    long: LongInput = "windows"
     overlap: int = Field(2, ge=0, le=100)
     safe: bool = True
     evidence: bool = True

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from dialogist.checks.profile import ProfileNotes
 from dialogist.data.normalise import Shortened, readable_in_place, without_long_runs
-from dialogist.model_folder.options import Length, SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
 from dialogist.records import (
     Coverage,
     Dialogue,
     Dropped,
     EvidenceSpan,
+    Length,
     Statement,
     Status,
     Summary,

@@ -5,12 +5,13 @@ Where spans overlap all of them become one: rather a word too many masked than h
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from dialogist.data.entities import EntitySpan
 from dialogist.data.entity_rules import BEFORE
+from dialogist.data.normalise import INVISIBLE
 from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
@@ -249,7 +250,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
     ``question`` is the turn before: it may ask for what the text tells.
     """
-    text_, question = plain_characters(text), plain_characters(question)
+    text_, question = plain_characters(INVISIBLE.sub("", text)), plain_characters(question)
     entities = tuple(entities_and_parts(text_))
     # Of equal spans the first says the kind.
     found = (
@@ -262,15 +263,25 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 def find_personal_data(
     text: str, privacy: Privacy, known: KnownData = _NOTHING, looked: FirstLook | None = None
 ) -> list[EntitySpan]:
-    """All personal data in a text, from left to right, none overlapping."""
-    text_ = plain_characters(text)
+    """All personal data in a text, from left to right, none overlapping.
+
+    Invisible marks within them are part of them: a number with one is the same number.
+    """
     looked = looked or first_look(text, privacy)
+    hidden = INVISIBLE.search(text)
+    if hidden:
+        visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
+        text = INVISIBLE.sub("", text)
+    text_ = plain_characters(text)
     found = [
         *_by_values(text_, looked.entities, known.values),
         *looked.found,
         *_by_names(text, privacy, known.people),
     ]
-    return _merged([one for one in found if not _kept(text_[one.start : one.end], privacy)])
+    merged = _merged([one for one in found if not _kept(text_[one.start : one.end], privacy)])
+    if not hidden:
+        return merged
+    return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]
 
 
 def _by_entities(

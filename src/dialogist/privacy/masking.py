@@ -75,11 +75,14 @@ def _with_texts(dialogue: Dialogue, change: Callable[[str], str]) -> Dialogue:
             return {key: changed(item) for key, item in value.items()}
         return value
 
+    said = tuple(
+        replace(u, speaker=change(u.speaker), text=change(u.text)) for u in dialogue.utterances
+    )
+    same = all(one.text == u.text for one, u in zip(said, dialogue.utterances, strict=True))
     return replace(
         dialogue,
-        utterances=tuple(
-            replace(u, speaker=change(u.speaker), text=change(u.text)) for u in dialogue.utterances
-        ),
+        utterances=said,
+        is_verbatim=dialogue.is_verbatim and same,
         references=tuple(map(change, dialogue.references)),
         profile={name: change(text) for name, text in dialogue.profile.items()},
         metadata={key: changed(value) for key, value in dialogue.metadata.items()},

@@ -117,6 +117,19 @@ class MaskTable:
             raise ValueError("these are not the masked texts of this dialogue")
         return tuple(map(self._in_order, texts, self.mentions))
 
+    def masked(self, utterance: int, text: str, was_read: bool) -> Replaced:
+        """A masked utterance; ``was_read``: places are those in the masked text already."""
+        said = iter(self.mentions[2 * utterance + 1])  # its speaker is a text of its own
+        spans: list[tuple[int, int, str]] = []
+        shift = 0
+        for mask in MASK_PATTERN.finditer(text if not was_read else ""):
+            if mask[0] in self.values:
+                _, words = next(said)
+                start = mask.start() + shift
+                spans.append((start, start + len(words), mask[0]))
+                shift += len(words) - len(mask[0])
+        return Replaced(text, tuple(spans))
+
     def _in_order(self, text: str, said: Sequence[tuple[str, str]]) -> str:
         words = iter(said)
         return MASK_PATTERN.sub(lambda m: next(words)[1] if m[0] in self.values else m[0], text)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -29,6 +29,7 @@ from dialogist.privacy.rules import (
     PrivacyRule,
     plain_characters,
 )
+from dialogist.records import MaskedNames
 from dialogist.text.tokens import word_set
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
@@ -254,7 +255,6 @@ def _fault(rule: PrivacyRule, example: str, wanted: list[str]) -> str:
 
 PERSON, NAME, CODE = "PERSON", "NAME", "CODE"
 
-MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 NAMES: tuple[MaskedNames, ...] = get_args(MaskedNames)
 """Whose names are masked: nobody's; the speakers' and their mentions; other people's, too, as far
 as they are told; every word that looks like a name, places and firms among them."""

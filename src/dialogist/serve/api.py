@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON
 from dialogist.serve import batches, chat, reviews, tables
 from dialogist.serve.guards import (
@@ -35,18 +35,17 @@ from dialogist.serve.openapi import (
     openapi_of,
 )
 from dialogist.serve.problems import Problem
-from dialogist.serve.service import Service, authorized, service_of, until_left
-from dialogist.serve.wishes import (
+from dialogist.serve.requests import (
     Options,
-    Sent,
-    Wish,
+    SummaryRequest,
+    build_request,
     dialogue_of,
     dialogue_of_text,
+    notes_in,
     options_of,
-    sent_of,
     timeout_of,
-    wish_of,
 )
+from dialogist.serve.service import Service, authorized, service_of, until_left
 from dialogist.text.tokens import counted
 
 router = APIRouter(generate_unique_id_function=lambda route: route.name)
@@ -60,7 +59,7 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 class Asked:
     """A request for one summary, read and checked."""
 
-    wish: Wish
+    request: SummaryRequest
     seconds: float
     for_review: bool
 
@@ -69,18 +68,18 @@ class Asked:
 async def summarize(request: Request) -> Response:
     """Summarize one dialogue: JSON, or a transcript as text."""
     key = await authorized(request, "summaries")
-    asked, shaped = await _summary(request, key)
-    headers = await _review(request, key, asked, shaped)
-    return JSONResponse(shaped.to_json(), headers=headers)
+    asked, presented = await _summary(request, key)
+    headers = await _review(request, key, asked, presented)
+    return JSONResponse(presented.to_json(), headers=headers)
 
 
 @router.post("/v1/summaries/stream", openapi_extra=STREAM)
 async def stream(request: Request) -> Response:
     """Summarize one dialogue; the statements come as server-sent events, then the whole."""
     key = await authorized(request, "summaries")
-    asked, shaped = await _summary(request, key)
-    headers = await _review(request, key, asked, shaped)
-    whole = shaped.to_json()
+    asked, presented = await _summary(request, key)
+    headers = await _review(request, key, asked, presented)
+    whole = presented.to_json()
     statements = whole["sentences"] or whole["key_points"]
 
     async def events() -> AsyncIterator[bytes]:
@@ -95,7 +94,7 @@ def _event(name: str, value: object) -> bytes:
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
-async def _summary(request: Request, key: Key) -> tuple[Asked, Shaped]:
+async def _summary(request: Request, key: Key) -> tuple[Asked, PresentedSummary]:
     """Hold a place, read the request, and have the worker answer it."""
     service = service_of(request)
     settings = service.settings
@@ -104,17 +103,19 @@ async def _summary(request: Request, key: Key) -> tuple[Asked, Shaped]:
         asked = await run_in_threadpool(_asked, request, body, service)
         if asked.for_review and "reviews" not in key.scopes:
             raise Problem("forbidden", "this key lacks the scope reviews")
-        place.fill(asked.wish.size)
+        place.fill(asked.request.size)
         async with until_left(request) as leaves:
-            return asked, await service.worker.summarize(asked.wish, asked.seconds, leaves)
+            return asked, await service.worker.summarize(asked.request, asked.seconds, leaves)
 
 
-async def _review(request: Request, key: Key, asked: Asked, shaped: Shaped) -> dict[str, str]:
+async def _review(
+    request: Request, key: Key, asked: Asked, presented: PresentedSummary
+) -> dict[str, str]:
     """Store the summary for review if that was asked for; the headers that say where."""
     if not asked.for_review:
         return {}
-    engine, dialogue = service_of(request).engine, asked.wish.seen
-    stored = await run_in_threadpool(reviews.add_review, engine, key.id, dialogue, shaped.to_json())
+    engine = service_of(request).engine
+    stored = await run_in_threadpool(reviews.add_review, engine, key.id, presented)
     return {"Location": f"/reviews/{stored}"}
 
 
@@ -122,7 +123,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     """Read a request; in a thread of its own, it may be long.
 
     Raises:
-        Problem: see `dialogist.serve.wishes`.
+        Problem: see `dialogist.serve.requests`.
     """
     kind = media_type(request)
     if kind == "application/json":
@@ -130,12 +131,12 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
         query_of(request, lambda name: False)
         values = record if isinstance(record, dict) else {}
         options, extra = options_of(values.get("options", {})), values
-        dialogue, sent = dialogue_of(record), sent_of(record)
+        dialogue, notes = dialogue_of(record), notes_in(record)
     elif kind == "text/plain":
         extra = dict(query_of(request, _is_parameter))
         options = options_of(_from_query(extra))
         dialogue = dialogue_of_text(strict_text(body), str(extra.get("id", "")))
-        sent = Sent(())
+        notes = 0
     else:
         raise Problem("unsupported_media_type", "send application/json or text/plain")
     for_review = extra.get("review", False)
@@ -144,8 +145,8 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.model.options, sent)
-    return Asked(wish, seconds, for_review)
+    summary_request = build_request(dialogue, options, service.worker.model.options, notes)
+    return Asked(summary_request, seconds, for_review)
 
 
 def _is_parameter(name: str) -> bool:
@@ -155,14 +156,7 @@ def _is_parameter(name: str) -> bool:
 
 def _from_query(given: dict[str, JSON]) -> dict[str, JSON]:
     """Options as a query gives them: texts."""
-    found: dict[str, JSON] = {}
-    for name, value in given.items():
-        if name not in Options.model_fields:
-            continue
-        found[name] = (
-            _FLAGS.get(str(value).lower(), value) if name in ("evidence", "safe") else value
-        )
-    return found
+    return {name: value for name, value in given.items() if name in Options.model_fields}
 
 
 @router.post("/v1/batches", status_code=202, openapi_extra=BATCH)

@@ -1,11 +1,14 @@
 """The application: its routes, and how it starts and stops."""
 
 import asyncio
+import math
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from types import FrameType
 
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -30,6 +33,7 @@ from dialogist.serve.service import Service
 from dialogist.serve.settings import Settings
 from dialogist.serve.worker import Model, Worker
 
+_LAST = 1.0  # seconds for what is in work when the time to stop is over
 _UPLOADS = 2  # batches that are read at the same time: each may be large
 
 
@@ -38,14 +42,16 @@ def create_app(
     engine: sa.Engine,
     load: Callable[[], Model],
     crashes: CrashLog | None = None,
+    load_network: Callable[[], Model] | None = None,
 ) -> FastAPI:
     """Make the application; ``engine`` is an open store.
 
-    ``load`` gives the model, now and again on SIGHUP. ``crashes`` knows of what processes died.
+    ``load`` gives the model, now and again on SIGHUP; ``load_network`` with its network, once free
+    style is asked for. ``crashes`` knows of what processes died.
     """
     model = load()
     metrics = Metrics(model.name)
-    worker = Worker(model, settings, metrics, crashes)
+    worker = Worker(model, settings, metrics, crashes, load_network)
     keys = KeyRing(engine, settings.rate_per_minute)
     runner = Runner(engine, worker, settings)
     uploads = asyncio.Semaphore(_UPLOADS)
@@ -55,12 +61,16 @@ def create_app(
     async def life(_: FastAPI) -> AsyncIterator[None]:
         worker.start()
         running = asyncio.create_task(runner.run())
-        with _reloading(partial(reload_model, worker, load)):
+        with _reloading(partial(reload_model, worker, load)), _told_of_the_end(runner.stop) as ends:
             yield
         runner.stop()
-        await asyncio.wait({running}, timeout=settings.drain_seconds)
+
+        def left() -> float:  # the server has waited for the requests already
+            return max(_LAST, ends() + settings.drain_seconds - time.monotonic())
+
+        await asyncio.wait({running}, timeout=left())
         running.cancel()
-        await run_in_threadpool(worker.close)
+        await run_in_threadpool(worker.close, left())
 
     app = FastAPI(
         title="Dialogist",
@@ -106,6 +116,28 @@ def _reloading(reload: Callable[[], Coroutine[object, object, bool]]) -> Iterato
     finally:
         if is_possible:
             loop.remove_signal_handler(signal.SIGHUP)
+
+
+@contextmanager
+def _told_of_the_end(stop: Callable[[], None]) -> Iterator[Callable[[], float]]:
+    """Call ``stop`` on SIGTERM, before the server waits for its requests; gives when that was."""
+    loop, since = asyncio.get_running_loop(), [math.inf]
+    before = signal.getsignal(signal.SIGTERM)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        since[0] = min(since[0], time.monotonic())
+        loop.call_soon_threadsafe(stop)
+        if callable(before):
+            before(number, frame)
+
+    is_possible = threading.current_thread() is threading.main_thread() and callable(before)
+    if is_possible:
+        signal.signal(signal.SIGTERM, on_signal)
+    try:
+        yield lambda: min(since[0], time.monotonic())
+    finally:
+        if is_possible:
+            signal.signal(signal.SIGTERM, before)
 
 
 async def reload_model(worker: Worker, load: Callable[[], Model]) -> bool:

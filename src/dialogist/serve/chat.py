@@ -13,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import JSON
 from dialogist.serve.guards import announced_size, media_type, read_body, strict_json
 from dialogist.serve.openapi import CHAT
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import Options, build_request, dialogue_of_text
 from dialogist.serve.service import authorized, service_of, until_left
-from dialogist.serve.wishes import Options, dialogue_of_text, wish_of
 
 router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
@@ -37,21 +37,21 @@ async def complete(request: Request) -> Response:
         asked = await run_in_threadpool(strict_json, body, settings.max_depth)
         text = _transcript(asked)
         dialogue = await run_in_threadpool(dialogue_of_text, text, "")
-        wish = wish_of(dialogue, Options(), worker.model.options)
-        place.fill(wish.size)
+        summary_request = build_request(dialogue, Options(), worker.model.options)
+        place.fill(summary_request.size)
         async with until_left(request) as leaves:
-            shaped = await worker.summarize(wish, settings.deadline_seconds, leaves)
+            presented = await worker.summarize(summary_request, settings.deadline_seconds, leaves)
     shared: dict[str, JSON] = {
         "id": f"chatcmpl-{request.state.request_id}",
         "created": int(time.time()),
         "model": worker.model.name,
     }
-    content = shaped.summary.text or shaped.summary.reason
+    content = presented.summary.text or presented.summary.reason
     if isinstance(asked, dict) and asked.get("stream") is True:
         return StreamingResponse(_pieces(shared, content), media_type="text/event-stream")
     message: JSON = {"role": "assistant", "content": content}
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
-    whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": _usage(shaped)}
+    whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": _usage(presented)}
     return JSONResponse(whole)
 
 
@@ -86,8 +86,8 @@ def _texts(content: JSON) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
-def _usage(shaped: Shaped) -> JSON:
-    read, written = shaped.summary.coverage.tokens_read, len(shaped.summary.text.split())
+def _usage(presented: PresentedSummary) -> JSON:
+    read, written = presented.summary.coverage.tokens_read, len(presented.summary.text.split())
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 

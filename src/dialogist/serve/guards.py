@@ -229,7 +229,8 @@ def query_of(request: Request, known: Callable[[str], bool]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if not known(name):
-            raise Problem("invalid_options", "there is an unknown query parameter")
+            message = "an unknown query parameter; with a JSON body, options stand in its 'options'"
+            raise Problem("invalid_options", message)
         if name in found:
             raise Problem("invalid_options", f"{name} is given twice")
         if "\0" in value or "\ufffd" in value or _SURROGATE.search(value):

@@ -42,24 +42,24 @@ _NICE = (
 _LOOK = 0.01  # seconds between two looks at whether anybody waits
 _END = 2.0  # seconds for a process to end by itself
 _SIGN = 0.5  # seconds between two signs of life
-_LOADING = 120.0  # seconds for the first sign: free style may have to load its network
 _LONG = 100_000  # bytes of a dialogue: faithful style gives no sign before its end (2.4 s measured)
 
 
 class ModelProcess:
     """A `Model` whose work another process does; for one thread at a time."""
 
-    def __init__(self, model: str, stall_seconds: float = 10) -> None:
+    def __init__(self, model: str, stall_seconds: float = 10, with_network: bool = False) -> None:
         """Start the process, and wait until it has loaded ``model`` (a name or folder).
 
+        ``with_network``: also what free style needs, where the model's own style is another.
         After ``stall_seconds`` without a sign of life a process that works is killed; where it
         works on a long dialogue, after proportionally more.
 
         Raises:
             ModelError: it could not; in the words of `Summarizer.load`.
         """
-        self._model, self._number = model, 0
-        self._stall = self._usual = self._patience = stall_seconds
+        self._model, self._network, self._number = model, "network" * with_network, 0
+        self._stall = self._patience = stall_seconds
         self._heard = 0.0
         self._connection: Connection | None = None
         self._end: Callable[[], object] = lambda: None
@@ -79,7 +79,7 @@ class ModelProcess:
         if self._connection is None:
             self._start()
         self._number += 1
-        self._usual, self._patience = self._stall, _LOADING
+        self._patience = self._stall
         chosen = options.model_dump(mode="json", include=options.model_fields_set)
         order = {"batch": self._number, "options": chosen, "window": window}
         try:
@@ -94,7 +94,7 @@ class ModelProcess:
                     dialogue = next(remaining, None)
                     is_done = dialogue is None
                     line = packed(dialogue).decode() if dialogue else ""
-                    self._usual = max(self._usual, self._stall * (1 + len(line) / _LONG))
+                    self._patience = max(self._patience, self._stall * (1 + len(line) / _LONG))
                     self._send({"dialogue": line} if dialogue else {"end": 1})
                     ahead += not is_done
                 if is_done and not ahead:
@@ -139,7 +139,7 @@ class ModelProcess:
         answer = self._receive()
         if answer["batch"] != self._number:  # the end of the one before
             return {}
-        self._heard, self._patience = time.monotonic(), self._usual
+        self._heard = time.monotonic()
         return {name: value for name, value in answer.items() if name != "batch"}
 
     def _start(self) -> Any:
@@ -150,7 +150,7 @@ class ModelProcess:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno()), self._model],
+                [sys.executable, "-m", __name__, str(theirs.fileno()), self._model, self._network],
                 pass_fds=[theirs.fileno()],
                 env={**_ONE_THREAD, **os.environ},
             )
@@ -267,9 +267,7 @@ def _work_on(connection: Connection, model: "Model", order: Any, orders: _Orders
     try:
         with stopping_when(is_over):
             options = SummaryOptions.parse(order["options"], "options")
-            summaries = model.stream(dialogues, options, order["window"])  # has loaded a network
-            send(connection, {"batch": number})
-            for summary in summaries:
+            for summary in model.stream(dialogues, options, order["window"]):
                 send(connection, {"batch": number, "summary": summary.to_json()})
     except SearchStopped:
         pass
@@ -283,7 +281,7 @@ def _work_on(connection: Connection, model: "Model", order: Any, orders: _Orders
     send(connection, {"batch": number, "over": 1})
 
 
-def _main(descriptor: str, model: str) -> None:
+def _main(descriptor: str, model: str, network: str) -> None:
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)  # they are for the server, which ends this by its socket
     log_as_json()
@@ -292,6 +290,8 @@ def _main(descriptor: str, model: str) -> None:
     with suppress(OSError):  # the server is gone
         try:
             loaded = Summarizer.load(model)
+            if network:
+                loaded.load_network()
         except DialogistError as error:
             send(connection, {"refused": str(error)})
             return

@@ -11,8 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from dialogist.serve.problems import CODES, MEDIA_TYPE
+from dialogist.serve.requests import Options
 from dialogist.serve.reviews import Feedback
-from dialogist.serve.wishes import Options
 
 EXAMPLE: dict[str, Any] = {
     "id": "call-17",

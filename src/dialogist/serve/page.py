@@ -16,12 +16,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, page_templates
 from dialogist.model_folder.options import SummaryOptions
-from dialogist.present import Where
-from dialogist.records import JSON
+from dialogist.records import JSON, MaskStage
 from dialogist.serve import reviews
 from dialogist.serve.api import checked_id
 from dialogist.serve.guards import media_type, read_body, strict_json, strict_text
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import (
+    Options,
+    SummaryRequest,
+    build_request,
+    dialogue_of,
+    dialogue_of_text,
+    options_of,
+)
 from dialogist.serve.service import (
     COOKIE,
     authorized,
@@ -31,14 +38,6 @@ from dialogist.serve.service import (
     until_left,
 )
 from dialogist.serve.view import View, edits_between, lines_of, view_of
-from dialogist.serve.wishes import (
-    Options,
-    Wish,
-    dialogue_of,
-    dialogue_of_text,
-    options_of,
-    wish_of,
-)
 from dialogist.template.template_config import bundled_templates
 
 router = APIRouter(include_in_schema=False)
@@ -46,7 +45,7 @@ router = APIRouter(include_in_schema=False)
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _PAGES = page_templates("the service")
 _FIELDS = 1000  # in a form: one for each warning, too
-_MASKS: Mapping[str, tuple[Where | None, str]] = {
+_MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
     "names": ("input", "people"),
@@ -177,23 +176,21 @@ async def summarize_form(request: Request) -> Response:
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     try:
         with service.worker.place(len(form["text"])) as place:
-            wish = await run_in_threadpool(_wish, form, service.worker.model.options)
-            place.fill(wish.size)
+            summary_request = await run_in_threadpool(_request, form, service.worker.model.options)
+            place.fill(summary_request.size)
             async with until_left(request) as leaves:
                 seconds = service.settings.deadline_seconds
-                shaped = await service.worker.summarize(wish, seconds, leaves)
+                presented = await service.worker.summarize(summary_request, seconds, leaves)
     except Problem as problem:
         told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
         return _home(request, form, problem=told, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
-        stored = await run_in_threadpool(
-            reviews.add_review, service.engine, key.id, wish.seen, shaped.to_json()
-        )
+        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, presented)
         return RedirectResponse(f"/reviews/{stored}", 303)
-    return _home(request, form, view_of(wish.seen, shaped.to_json()))
+    return _home(request, form, view_of(presented.cited, presented.to_json()))
 
 
-def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
+def _request(form: Mapping[str, str], base: SummaryOptions) -> SummaryRequest:
     where, names = _MASKS.get(form["mask"], _MASKS["none"])
     options: Options = options_of(
         {
@@ -204,7 +201,7 @@ def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
         }
     )
     dialogue = dialogue_of_text(form["text"], "")
-    return wish_of(dialogue, options, base)
+    return build_request(dialogue, options, base)
 
 
 @router.get("/reviews")

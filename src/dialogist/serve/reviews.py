@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.present import PresentedSummary
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.masks import mask_text
 from dialogist.privacy.packs import privacy_of
@@ -23,7 +24,7 @@ from dialogist.record_json import to_json
 from dialogist.records import JSON, Dialogue
 from dialogist.serve import tables
 from dialogist.serve.problems import Problem
-from dialogist.serve.wishes import dialogue_of
+from dialogist.serve.requests import dialogue_of, fault_of
 
 Edit = Literal["kept", "changed", "quoted", "removed", "added", "moved"]
 
@@ -60,10 +61,8 @@ def feedback_of(values: JSON) -> Feedback:
     """
     try:
         found = Feedback.model_validate(values)
-    except ValidationError:
-        names = ", ".join(Feedback.model_fields)
-        message = f"verdict is approved, edited or rejected; beside it only: {names}"
-        raise Problem("bad_request", message) from None
+    except ValidationError as error:
+        raise Problem("bad_request", fault_of(error, Feedback)) from None
     if any(not 0 <= count <= 10_000 for count in found.edits.values()):
         raise Problem("bad_request", "edits are counts from 0 to 10000")
     if found.content is not None and not found.consent:
@@ -138,9 +137,7 @@ def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
-def add_review(
-    engine: sa.Engine, key_id: str, dialogue: Dialogue, summary: Mapping[str, object]
-) -> str:
+def add_review(engine: sa.Engine, key_id: str, presented: PresentedSummary) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
     identity = tables.new_id()
     values = {
@@ -148,8 +145,8 @@ def add_review(
         "key_id": key_id,
         "created": time.time(),
         "state": "open",
-        "dialogue": record_of(dialogue),
-        "summary": dict(summary),
+        "dialogue": record_of(presented.cited),
+        "summary": presented.to_json(),
     }
     with engine.begin() as connection:
         connection.execute(sa.insert(tables.reviews).values(values))

@@ -184,4 +184,5 @@ def app_of(settings: Settings) -> FastAPI:
     log_as_json()  # here, too, in a process that was started for it
     load = partial(ModelProcess, settings.model, settings.stall_seconds)
     crashes = CrashLog(settings.crash_folder)
-    return create_app(settings, open_store(settings.store_url), load, crashes)
+    with_network = partial(load, with_network=True)
+    return create_app(settings, open_store(settings.store_url), load, crashes, with_network)

@@ -5,15 +5,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from dialogist.present import Shaped, markdown_of, text_of
+from dialogist.present import PresentedSummary, markdown_of, text_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary, title_of_field
 from dialogist.serve.reviews import record_of
-from dialogist.template.filled import SHOWN, doubt_of
+from dialogist.template.filled import SHOWN, Entry, doubt_of, entry_text
 
 _LIKE = 0.5  # two lines that are more alike than this are one line, changed
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
@@ -95,8 +95,8 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
         empty = [f"{one['title']}: {one['says']}" for one in filled["sections"] if one["says"]]
         notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
-    shaped = Shaped(summary, with_evidence=False)
-    text = "\n".join(one.text for one in statements) or "".join(text_of(shaped)).strip()
+    presented = PresentedSummary(summary, with_evidence=False)
+    text = "\n".join(one.text for one in statements) or "".join(text_of(presented)).strip()
     return View(
         summary=summary,
         statements=statements,
@@ -104,7 +104,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
         profile=tuple((title_of_field(name), one) for name, one in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
         text=text,
-        markdown="\n".join(_markdown(statements)) or "".join(markdown_of(shaped)),
+        markdown="\n".join(_markdown(statements)) or "".join(markdown_of(presented)),
         json=json.dumps(values, ensure_ascii=False, indent=2),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
     )
@@ -132,7 +132,7 @@ def _statements(
     before = ""
     for number, (heading, part) in enumerate(_parts(summary, filled)):
         is_own = isinstance(part, Statement)
-        text = part.text if is_own else _entry(part)
+        text = part.text if is_own else entry_text(_entry_of(part), str.strip)
         kind = part.kind if is_own else part["kind"]
         evidence = _evidence(part)
         yield Shown(
@@ -155,10 +155,9 @@ def _fields(dialogue: Dialogue, cited: Sequence[str]) -> Iterable[tuple[int, str
             yield number, title_of_field(name)
 
 
-def _entry(entry: Mapping[str, Any]) -> str:
-    """An entry of a template in words, with who is to do it."""
-    text, owner = str(entry["text"]), str(entry["owner"])
-    return text if not owner or owner in text else f"{owner}: {text}"
+def _entry_of(values: Mapping[str, Any]) -> Entry:
+    """What JSON has of an entry, as far as its wording goes."""
+    return Entry(**{f.name: values[f.name] for f in fields(Entry) if f.name in values})
 
 
 def _quote(dialogue: Dialogue, evidence: list[tuple[int, int, int]]) -> str:

@@ -7,6 +7,9 @@ all of these leave while a network writes, it stops at its next step.
 
 A dialogue that was worked on when the model failed, died or hung is a suspect: it is tried once
 more, alone and behind the others, and refused after that. One that is answered is none any more.
+
+What asks for a network that is not loaded waits for it aside: a thread loads a model with it, and
+the others are answered meanwhile.
 """
 
 import asyncio
@@ -21,17 +24,18 @@ from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions, SearchStopped, stopping_when
 from dialogist.model_folder.options import SummaryOptions
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import SummaryRequest
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import Wish
 
 _MOST_TRIES = 2
 _BYTES_OF_TOKEN = 4  # about, until a request is read
 _REMEMBERED = 1000  # dialogues that failed
+_NO_NETWORK = "options: style: the network of this model cannot be loaded"
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 
 
@@ -59,9 +63,9 @@ class Model(Protocol):
 class _Item:
     """A request in the queue; ``mark`` is its dialogue's, ``order`` its place among others."""
 
-    wish: Wish
+    request: SummaryRequest
     deadline: float
-    done: Callable[[Shaped | Problem], None]
+    done: Callable[[PresentedSummary | Problem], None]
     is_background: bool
     model: Model
     mark: str = field(init=False)
@@ -70,7 +74,7 @@ class _Item:
     since: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.mark, self.order = _mark_of(self.wish.dialogue), self.deadline
+        self.mark, self.order = _mark_of(self.request.dialogue), self.deadline
 
     @property
     def is_over(self) -> bool:
@@ -96,13 +100,22 @@ class Place:
 
 
 class Worker:
-    """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
+    """Takes requests from the event loop, works on them in its thread, and answers in the loop."""
 
     def __init__(
-        self, model: Model, settings: Settings, metrics: Metrics, crashes: CrashLog | None = None
+        self,
+        model: Model,
+        settings: Settings,
+        metrics: Metrics,
+        crashes: CrashLog | None = None,
+        load_network: Callable[[], Model] | None = None,
     ) -> None:
+        """``load_network`` gives the model with its network; None: each has what it needs."""
         self.model, self._settings, self._metrics = model, settings, metrics
         self._crashes = crashes
+        self._load_network = load_network
+        self._networked: Model | None = None
+        self._is_loading = False
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
         self._requests = self._bytes = self._tokens = 0
@@ -117,10 +130,10 @@ class Worker:
         """Start the thread."""
         self._thread.start()
 
-    def close(self) -> None:
-        """Take no more requests, finish those that were taken, and end the thread."""
+    def close(self, seconds: float) -> None:
+        """Take no more requests, finish those that were taken, and end the thread in time."""
         self.drain()
-        self._thread.join(self._settings.drain_seconds)
+        self._thread.join(seconds)
         if self._crashes is not None and not self._thread.is_alive():
             self._crashes.close()
 
@@ -169,7 +182,7 @@ class Worker:
         """
         queued = [*self._queue]  # the event loop asks without the lock
         usual = min(self._costs.values(), default=_FIRST_GUESS)
-        known = sum(self._costs.get(item.wish.options.style, _FIRST_GUESS) for item in queued)
+        known = sum(self._costs.get(item.request.options.style, _FIRST_GUESS) for item in queued)
         return known + max(0, self._requests - len(queued)) * usual
 
     @contextmanager
@@ -221,32 +234,28 @@ class Worker:
 
     async def summarize(
         self,
-        wish: Wish,
+        request: SummaryRequest,
         seconds: float,
         leaves: asyncio.Task[None] | None = None,
         is_background: bool = False,
-    ) -> Shaped:
+    ) -> PresentedSummary:
         """The summary of one dialogue; ``leaves`` ends when the client does.
 
         Raises:
             Problem: the deadline passed, the client left, or the dialogue failed twice before.
         """
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Shaped | Problem] = loop.create_future()
+        future: asyncio.Future[PresentedSummary | Problem] = loop.create_future()
 
-        def settle(result: Shaped | Problem) -> None:
+        def settle(result: PresentedSummary | Problem) -> None:
             if not future.done():
                 future.set_result(result)
 
-        def done(result: Shaped | Problem) -> None:
+        def done(result: PresentedSummary | Problem) -> None:
             loop.call_soon_threadsafe(settle, result)
 
-        item = _Item(wish, time.monotonic() + seconds, done, is_background, self.model)
-        with self._changed:
-            if not self._thread.is_alive():
-                raise Problem("draining", "another instance may answer", _FIRST_GUESS)
-            self._queue.append(item)
-            self._changed.notify_all()
+        item = _Item(request, time.monotonic() + seconds, done, is_background, self.model)
+        self._add(item)
         waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
         try:
             await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -263,6 +272,43 @@ class Worker:
             raise result
         return result
 
+    def _add(self, item: _Item) -> None:
+        """Put a request into the queue; the first that needs the network begins to load it."""
+        with self._changed:
+            if not self._thread.is_alive():
+                raise Problem("draining", "another instance may answer", _FIRST_GUESS)
+            self._queue.append(item)
+            if self._lacks_network(item) and not self._is_loading:
+                self._is_loading = True
+                threading.Thread(target=self._load, daemon=True).start()
+            self._changed.notify_all()
+
+    def _lacks_network(self, item: _Item) -> bool:
+        if self._load_network is None or _needs_no_network(item):
+            return False
+        return item.model is not self._networked and item.model.options.style == "faithful"
+
+    def _load(self) -> None:
+        """Use the model with its network, and let those go on who wait for it."""
+        assert self._load_network is not None
+        before, loaded = self.model, None
+        try:
+            loaded = self._load_network()
+        except Exception as error:  # there is none, it is damaged, or there is no room
+            log_failure(error, "")
+        with self._changed:
+            self._is_loading = False
+            if loaded is not None:
+                self._networked = loaded
+                self.model = loaded if self.model is before else self.model
+            for item in filter(self._lacks_network, [*self._queue]):
+                if loaded is not None:
+                    item.model = loaded
+                else:
+                    self._queue.remove(item)
+                    item.done(Problem("invalid_options", _NO_NETWORK))
+            self._changed.notify_all()
+
     def _run(self) -> None:
         while batch := self._next():
             self._began = time.monotonic()
@@ -277,7 +323,7 @@ class Worker:
             seconds = time.monotonic() - self._began
             self._metrics.worked.observe(seconds)
             if is_usual:  # a failure may cost the start of a process, which the next does not
-                self._note_cost(batch[0].wish.options.style, seconds / len(batch))
+                self._note_cost(batch[0].request.options.style, seconds / len(batch))
 
     def _note_cost(self, style: str, seconds: float) -> None:
         """Learn what a dialogue takes; the first of a style may have loaded its network."""
@@ -292,39 +338,46 @@ class Worker:
         """The next requests to work on together; none when the service stops."""
         with self._changed:
             while True:
-                self._changed.wait_for(lambda: bool(self._queue) or self._is_finished())
+                self._changed.wait_for(lambda: bool(self._able()) or self._is_finished())
                 self._changed.wait_for(self._is_enough, self._settings.batch_wait)
                 self._queue = [item for item in self._queue if not item.is_over]
-                if self._queue:
-                    return self._batch()
+                if able := self._able():
+                    return self._batch(able)
                 if self._is_finished():
                     return []
 
-    def _batch(self) -> list[_Item]:
+    def _able(self) -> list[_Item]:
+        """The requests that can be worked on now."""
+        return [item for item in self._queue if not self._lacks_network(item)]
+
+    def _batch(self, able: Sequence[_Item]) -> list[_Item]:
         """Take the most urgent request from the queue, and those most like it; suspects alone."""
-        first = min(self._queue, key=lambda item: (item.is_background, item.order))
+        first = min(able, key=lambda item: (item.is_background, item.order))
         if self._tries(first):
             self._queue.remove(first)
             return [first]
         alike = [
             item
-            for item in self._queue
+            for item in able
             if item.model is first.model
-            and item.wish.options == first.wish.options
+            and item.request.options == first.request.options
             and not self._tries(item)
         ]
-        alike.sort(key=lambda item: (item is not first, abs(item.wish.size - first.wish.size)))
+        alike.sort(
+            key=lambda item: (item is not first, abs(item.request.size - first.request.size))
+        )
         batch = alike[: self._settings.batch_requests]
         self._queue = [item for item in self._queue if item not in batch]
         return batch
 
     def _is_finished(self) -> bool:
-        return self._is_closing and self._requests == 0 and not self._queue
+        is_idle = self._requests == 0 and all(item.is_over for item in self._queue)
+        return self._is_closing and is_idle
 
     def _is_enough(self) -> bool:
         """Whether no more requests are waited for: without a network nothing is gained together."""
         is_full = len(self._queue) >= self._settings.batch_requests
-        return is_full or self._is_closing or all(map(_needs_no_network, self._queue))
+        return is_full or self._is_closing or all(map(_needs_no_network, self._able()))
 
     def _work(self, batch: list[_Item]) -> bool:
         """Summarize together; what a failure leaves undone is put back. Whether there was none."""
@@ -332,7 +385,7 @@ class Worker:
         read: list[_Item] = []  # of these, and in order, what the model was given
         # Without a network each is answered as soon as it is done.
         window = 1 if _needs_no_network(batch[0]) else len(batch)
-        dialogues, options = self._given(batch, left, read), batch[0].wish.options
+        dialogues, options = self._given(batch, left, read), batch[0].request.options
         try:
             with stopping_when(lambda: all(item.is_over for item in read)):
                 for summary in batch[0].model.stream(dialogues, options, window):
@@ -364,7 +417,7 @@ class Worker:
                 item.done(Problem("quarantined", "it was tried twice; report it to us"))
             else:
                 read.append(item)
-                yield item.wish.read()
+                yield item.request.read()
 
     def _put_back(self, left: Sequence[_Item], suspects: Sequence[_Item]) -> None:
         """Have what is left of a batch worked on again; a suspect's last try was its last."""
@@ -383,17 +436,17 @@ class Worker:
 
     def _answer(self, item: _Item, summary: Summary) -> None:
         try:
-            shaped = item.wish.shown(summary)
+            presented = item.request.shown(summary)
         except Problem as problem:
             item.done(problem)
             return
-        status = shaped.summary.status
+        status = presented.summary.status
         self._metrics.statuses.labels(status).inc()
         if status == "error":
             self._note_failure(item.mark)
         else:
             self._failures.pop(item.mark, None)
-        item.done(shaped)
+        item.done(presented)
 
     def _tries(self, item: _Item) -> int:
         """How often its dialogue failed, and how often a process died of it or beside it."""
@@ -407,7 +460,7 @@ class Worker:
 
 
 def _needs_no_network(item: _Item) -> bool:
-    return item.wish.options.style == "faithful"
+    return item.request.options.style == "faithful"
 
 
 def _mark_of(dialogue: Dialogue) -> str:

@@ -263,7 +263,7 @@ def as_cell(section: FilledSection) -> str:
     if section.empty:
         return section.says if section.elsewhere else ""
     between = _OR if section.unclear else "\n"
-    shown = between.join(_attributed(entry, str.strip) for entry in section.entries)
+    shown = between.join(entry_text(entry, str.strip) for entry in section.entries)
     return f"{shown} ({_SEVERAL})" if section.unclear else shown
 
 
@@ -349,10 +349,10 @@ def _worded(entry: Entry, escape: _Escape) -> str:
     references = "".join(f" [{number}]" for number in sorted(numbers))
     references += "" if entry.origin == "profile" else fields_cited(entry.profile, escape)
     kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
-    return f"{doubted}{_attributed(entry, escape)}{kind}{references}"
+    return f"{doubted}{entry_text(entry, escape)}{kind}{references}"
 
 
-def _attributed(entry: Entry, escape: _Escape) -> str:
+def entry_text(entry: Entry, escape: _Escape) -> str:
     """An entry with its owner, its role and its deadline."""
     as_said = entry.type or entry.role or entry.origin == "profile" or '"' in entry.text
     text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]

@@ -4,11 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.speaker_mentions import Speakers
-from dialogist.records import Dialogue, Statement, Summary, Warning
+from dialogist.records import Dialogue, Perspective, Statement, Summary, Warning
 from dialogist.template.filled import Cited, Entry, Filled
 from dialogist.text.clauses import clauses_of
 from dialogist.text.patterns import language_of
@@ -307,8 +306,6 @@ def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 # What people are called in a summary: as the dialogue does, by their names, or by their roles.
 
-
-Perspective: TypeAlias = Literal["name", "role"]
 
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Doctor)\b\.? ?$")
 _TAG = re.compile(r"#\s?[Pp]erson\s?\d+\s?#|(?:speaker|person|spk)[ _]?\d+", re.I)

@@ -8,6 +8,7 @@ from types import FrameType
 
 import torch
 
+from dialogist.errors import Stopped
 from dialogist.heap import glibc
 
 # SIGINT and SIGTERM during training: finish the update, save, leave; a second one leaves now.
@@ -15,7 +16,7 @@ from dialogist.heap import glibc
 _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupted(Exception):
+class Interrupted(Stopped):
     """Training stopped on a signal after saving a checkpoint.
 
     ``exit_code`` is 128 + the signal's number: 130 for SIGINT, 143 for SIGTERM.

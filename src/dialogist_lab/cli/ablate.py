@@ -10,7 +10,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads, choose_device
-from dialogist.cli.forms import Table, form_of, output_to
+from dialogist.cli.output_formats import Table, output_format_of, output_to
 from dialogist.config import read_yaml
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist_lab.cli.compare import run_system
@@ -54,7 +54,7 @@ def ablate(
     from dialogist_lab.ablation import AblationConfig, variants
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
-    form = form_of(output, format, Table.text)
+    form = output_format_of(output, format, Table.text)
     config = AblationConfig.parse(read_yaml(file), str(file))
     runs = runs or Path("runs") / file.stem
     try:

@@ -20,8 +20,8 @@ from dialogist.cli.flags import (
     choose_device,
     tell_measured_style,
 )
-from dialogist.cli.forms import CardFormat, form_of, output_to
 from dialogist.cli.inputs import with_flags
+from dialogist.cli.output_formats import CardFormat, output_format_of, output_to
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist.files import writing
@@ -114,7 +114,7 @@ def compare(
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
-    form = form_of(output, format, CardFormat.text)
+    form = output_format_of(output, format, CardFormat.text)
     if plot is not None:
         _require_plots(plot)
     wanted = ComparisonRequest(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dialogist.cli.forms import card_csv, tables_text
+from dialogist.cli.output_formats import card_csv, tables_text
 from dialogist.record_json import to_json
 from dialogist.text.tokens import counted, words_in
 

@@ -11,8 +11,8 @@ import typer
 
 from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
-from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import Facts, check_file, is_file, output_format_of, output_to
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
@@ -66,7 +66,7 @@ def noise(
     from dialogist.recipe.recipe_config import data_folder, read_recipe
     from dialogist_lab.pretraining import noise_examples
 
-    form = form_of(output, format, Facts.text)
+    form = output_format_of(output, format, Facts.text)
     chosen = read_recipe(recipe, assignments)
     found = noise_examples(chosen, data_folder(data), tokenizer, count, note)
     with output_to(output):
@@ -112,7 +112,7 @@ def vectors(
     if check is not None:
         if files or tokenizer is None:
             raise UsageError("--check VECTORS goes with --tokenizer FOLDER, and trains on no files")
-        form = form_of(output, format, Facts.text)
+        form = output_format_of(output, format, Facts.text)
         with output_to(output):
             return _check(check, tokenizer, form)
     if not files or output is None or tokenizer is not None or format is not None:

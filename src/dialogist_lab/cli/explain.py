@@ -12,7 +12,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
-    FORM_HELP,
+    FORMAT_HELP,
     AllowNetwork,
     Device,
     ModelName,
@@ -23,8 +23,8 @@ from dialogist.cli.flags import (
     decoding_options,
     load_summarizer,
 )
-from dialogist.cli.forms import Explained, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import Explained, output_format_of, output_to
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically, writing
@@ -65,7 +65,7 @@ def explain(
         typer.Option(
             "--format",
             "-f",
-            help=FORM_HELP.replace("text", "html"),
+            help=FORMAT_HELP.replace("text", "html"),
         ),
     ] = None,
     png: Annotated[
@@ -109,7 +109,7 @@ def explain(
         )
     if as_json:
         note("--json is now written --format json")
-    form = form_of(output, format, Explained.html)
+    form = output_format_of(output, format, Explained.html)
     choice = MapChoice(
         layers=numbers(layers, "--layers"),
         heads=numbers(heads, "--heads"),

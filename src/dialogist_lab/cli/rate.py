@@ -10,8 +10,8 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile, TableForm
-from dialogist.cli.forms import Table, form_of, output_to, tables_text
 from dialogist.cli.inputs import InputReading, with_flags
+from dialogist.cli.output_formats import Table, output_format_of, output_to, tables_text
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names, writing
@@ -173,7 +173,7 @@ def report_ratings(
     """Print which system is preferred, with intervals, and how far the raters agree."""
     from dialogist_lab.rating import rate, read_answers
 
-    form = form_of(output, format, Table.text)
+    form = output_format_of(output, format, Table.text)
     with output_to(output):
         typer.echo(rating_as(form, rate(read_answers(files))))
     return 0

@@ -64,8 +64,8 @@ def report(
     quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
-    from dialogist.cli.evaluating import EvaluationInputs
-    from dialogist_lab.cli.reporting import ReportRun
+    from dialogist.cli.evaluate_run import EvaluationInputs
+    from dialogist_lab.cli.report_inputs import ReportRun
 
     if on is None and (scoring.limit is not None or scoring.exclude or scoring.by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")

@@ -89,6 +89,7 @@ def test_unclosed_array_is_reported(read, problems):
         ('{"turns": [["A", "\\ud83d"]]}', "half a character"),
         ('{"turns": ' + "[" * 200_000 + "]" * 200_000 + "}", "nested too deeply"),
         ('{"turns": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"id": "a", "turns": null}', "key 'turns' holds nothing (null), not turns"),
         ('{"other": 1}', "no key 'turns' (keys found: other)"),
     ],
 )

@@ -235,8 +235,9 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     profile, ignored = profile_of(record.get(PROFILE))
     if isinstance(record.get(PROFILE), dict):
         used.add(PROFILE)
+    utterances = require_text(_utterances(kept or value, key, columns))
     return Dialogue(
-        require_text(_utterances(kept or value, key, columns)),
+        utterances,
         id=_id_at(record, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary).value}, summary)
         if summary
@@ -247,7 +248,16 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
             **({PROFILE: ignored} if ignored else {}),
         },
         profile=profile,
+        is_verbatim=len(turns) == len(utterances) and all(map(_holds, turns, utterances)),
     )
+
+
+def _holds(turn: JSON, utterance: Utterance) -> bool:
+    """Whether a turn has the text of an utterance as it was read."""
+    values = (
+        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else (turn,)
+    )
+    return utterance.text in values
 
 
 def _from_messages(
@@ -327,12 +337,12 @@ def _dialogue_key(record: Record, columns: Columns) -> str:
     for name in ("turns", "dialogue"):
         if name in columns:
             return _first(record, columns, name, ())
+    for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
+        if found := next((key for key in keys if isinstance(record.get(key), kind)), None):
+            return found
     for key in TURN_KEYS:
-        if isinstance(record.get(key), list):
-            return key
-    for key in DIALOGUE_TEXT_KEYS:
-        if isinstance(record.get(key), str):
-            return key
+        if key in record:
+            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
     raise missing_key("turns", record)
 
 

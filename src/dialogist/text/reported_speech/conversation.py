@@ -13,7 +13,7 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import FAMILY, Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import is_order
-from dialogist.text.reported_speech.participants import Participant, is_role, participants_of
+from dialogist.text.reported_speech.participants import is_role, participants_of
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
 from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
@@ -109,6 +109,7 @@ class Conversation:
         self._cut = cut
         self._people = participants_of(self._turns)
         self._named = [label for label in self._people if label]  # notices are nobody's
+        self._names = tuple(one.name for one in self._people.values() if one.name)
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
@@ -184,9 +185,10 @@ class Conversation:
         speaker = self._turns[turn][0]
         if called := self._who_is_called(turn):
             return called
-        others = [label for label in self._named if label != speaker]
-        if len(others) == 1:
-            return others[0]
+        if len(self._named) <= _TWO:
+            others = [label for label in self._named if label != speaker]
+            if len(others) == 1:
+                return others[0]
         before = self._turns[turn - 1][0] if turn else None
         after = self._turns[turn + 1][0] if turn + 1 < len(self._turns) else None
         if before in (None, speaker):
@@ -229,21 +231,28 @@ class Conversation:
 
     def _who_is_called(self, turn: int) -> str | None:
         """The label of the one participant whom the turn calls by name."""
-        calls = {s.said.called.lower() for s in self._of(turn) if s.said.called}
-        speaker = self._turns[turn][0]
-        fits = {
-            label
-            for label, person in self._people.items()
-            if label != speaker and any(_is_called(person, call) for call in calls)
-        }
+        calls = [s.said.called.lower() for s in self._of(turn) if s.said.called]
+        words = {word for call in calls for word in (call, *call.split())}
+        fits = {label for word in words for label in self._labels_by_call.get(word, ())}
+        fits.discard(self._turns[turn][0])
         return fits.pop() if len(fits) == 1 else None
+
+    @cached_property
+    def _labels_by_call(self) -> dict[str, list[str]]:
+        """The labels of those whom a word may call."""
+        found: dict[str, list[str]] = {}
+        for label, person in self._people.items():
+            for word in person.called:
+                found.setdefault(word, []).append(label)
+        return found
 
     def _voice(self, turn: int) -> Voice | None:
         if turn not in self._voices:
             speaker = self._people[self._turns[turn][0]].name
             label = self.listener(turn)
             listener = None if label is None else self._people[label].name
-            usable = bool(speaker) and speaker != listener
+            is_named = bool(speaker) and speaker != listener
+            usable = is_named and SUBJECTS.isdisjoint((speaker.lower(), (listener or "").lower()))
             self._voices[turn] = Voice(speaker, listener) if usable else None
         return self._voices[turn]
 
@@ -352,21 +361,19 @@ class Conversation:
         if told.count("“") != told.count("”"):
             return None  # a name in quotation marks was cut
         told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
-        is_label = any(told.startswith(self._people[one].name) for one in self._named)
-        return told if is_label else told[0].upper() + told[1:]
+        return told if told.startswith(self._names) else told[0].upper() + told[1:]
 
     def _repeats_a_name(self, told: str) -> bool:
         """Whether a participant is named twice: a quotation reads better."""
-        for person in self._people.values():
-            if person.name and person.name in told:
-                name = re.escape(person.name)
-                if len(re.findall(rf"(?i)(?<!\w){name}(?![\w-])", told)) > 1:
-                    return True
-        return False
+        return any(
+            len(re.findall(rf"(?i)(?<!\w){re.escape(name)}(?![\w-])", told)) > 1
+            for name in self._names
+            if name in told
+        )
 
     def _without_names(self, text: str) -> str:
-        for person in self._people.values():
-            text = text.replace(person.name, "")
+        for name in self._names:
+            text = text.replace(name, "")
         return text
 
     def _reported(self, turn: int, sentence: _Sentence, told: str | None) -> Reported:
@@ -392,10 +399,6 @@ def _is_of_another_kind(sentence: _Sentence) -> bool:
     return bool(
         infers or _CORRECTS_ITSELF.search(words) or _SHOUTS.match(words) or _ADVISES.match(words)
     )
-
-
-def _is_called(person: Participant, call: str) -> bool:
-    return call in person.called or any(word in person.called for word in call.split())
 
 
 def _is_open(told: str, said: str) -> bool:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from dialogist.cli.console import Meter, is_silent, note
-from dialogist.cli.forms import OutputFormat
-from dialogist.cli.summarizing import tally, write_summaries
+from dialogist.cli.output_formats import OutputFormat
+from dialogist.cli.summarize_run import tally, write_summaries
 from dialogist.errors import DataError
 from dialogist.jobs.journal import Totals, known_inputs
 from dialogist.jobs.run import JobProgress
 from dialogist.jobs.sources import RecordOrigin, SourceItem
 from dialogist.jobs.work import Opened, batch_record
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import Dialogue
 from dialogist.text.tokens import counted
 
@@ -88,7 +88,7 @@ def show_sample(opened: Opened, items: Iterable[SourceItem], count: int, total: 
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
     failed, seconds, size = 0, 0.0, 0
 
-    def shown() -> Iterator[Shaped]:
+    def shown() -> Iterator[PresentedSummary]:
         nonlocal failed, seconds, size
         for item in islice(items, count):
             if not isinstance(item, Dialogue):
@@ -96,19 +96,19 @@ def show_sample(opened: Opened, items: Iterable[SourceItem], count: int, total: 
                 note(str(item))
                 continue
             started = time.perf_counter()
-            [shaped] = opened.shown([item])
+            [presented] = opened.shown([item])
             seconds += time.perf_counter() - started
-            size += len(str(batch_record(shaped)))
-            failed += shaped.summary.status == "error"
-            yield shaped
+            size += len(str(batch_record(presented)))
+            failed += presented.summary.status == "error"
+            yield presented
 
     done = 0
 
-    def counted_ones() -> Iterator[Shaped]:
+    def counted_ones() -> Iterator[PresentedSummary]:
         nonlocal done
-        for shaped in shown():
+        for presented in shown():
             done += 1
-            yield shaped
+            yield presented
 
     write_summaries(counted_ones(), OutputFormat.text)
     if done:

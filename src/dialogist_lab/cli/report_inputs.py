@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dialogist.cli.console import note, progress
-from dialogist.cli.evaluating import EvaluationInputs, SystemRun
+from dialogist.cli.evaluate_run import EvaluationInputs, SystemRun
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output

@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 # The values that flags of the command line can take, and the form of what a command writes.
 
 
-Mask = Literal["input", "output"]
-"""Where personal data are masked."""
 Strategies = Literal["greedy", "beam", "sample"]
 """How a summary is decoded."""
-LongInput = Literal["windows", "cut"]
-"""What becomes of a dialogue that is longer than the model can read at once."""
-StyleChoice = Literal["faithful", "free"]
-"""Whether a summary tells and quotes what was said, or is written by the model."""
-LengthChoice = Literal["short", "medium", "long"]
-"""How long a summary is to be."""
-NamesChoice = Literal["none", "speakers", "people", "all"]
-"""Whose names are masked."""
-PersonNames = Literal["name", "role"]
-"""What people are called in a summary."""
 DeviceKind = Literal["auto", "cpu", "cuda"]
 """Where a model computes; auto is the GPU where there is one."""
 PrecisionKind = Literal["auto", "fp32", "bf16", "int8"]
@@ -107,7 +95,7 @@ _FOREIGN = (
 FormT = TypeVar("FormT", bound=StrEnum)
 
 
-def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
+def format_by_suffix(output: Path | None, usual: FormT) -> FormT:
     """Return the form that the suffix of a file names; ``usual`` for any other.
 
     Raises:
@@ -133,7 +121,7 @@ def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
 BYTE_ORDER_MARK = "\ufeff"
 
 
-def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
+def output_format_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
     """Return the form to write: --format, else what the suffix of --output says, else ``usual``.
 
     Call it first: a command that works for an hour must not fail at the end.
@@ -143,7 +131,7 @@ def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
             does not have.
     """
     check_file(output)
-    return format if format is not None else form_by_suffix(output, usual)
+    return format if format is not None else format_by_suffix(output, usual)
 
 
 def is_file(output: Path | None) -> bool:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import Meter, note
-from dialogist.cli.forms import OutputFormat, csv_row, is_file, is_special, output_to
+from dialogist.cli.output_formats import OutputFormat, csv_row, is_file, is_special, output_to
 from dialogist.config import differences
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import sync, write_text_atomically
 from dialogist.model_folder.options import SummaryOptions
-from dialogist.present import Presenter, Shape, Shaped, markdown_of, text_of
+from dialogist.present import PresentedSummary, Presenter, PresentOptions, markdown_of, text_of
 from dialogist.records import JSON, Dialogue, Warning
 from dialogist.template.filled import as_cell, legend, plain, printable
 from dialogist.text.tokens import counted
@@ -237,21 +237,21 @@ class SummaryRun:
             return self.labels
         return self.options.style == "free" and self.summarizer.plans
 
-    def _shown(self) -> Iterator[Shaped]:
-        read = self.presenter.before(self.dialogues)
-        return self.presenter.after(self.summarizer.stream(read, self.options, WINDOW))
+    def _shown(self) -> Iterator[PresentedSummary]:
+        read = self.presenter.mask_inputs(self.dialogues)
+        return self.presenter.present(self.summarizer.stream(read, self.options, WINDOW))
 
     def _watched(
-        self, shown: Iterable[Shaped], kept: int, form: OutputFormat = OutputFormat.jsonl
-    ) -> Iterator[Shaped]:
+        self, shown: Iterable[PresentedSummary], kept: int, form: OutputFormat = OutputFormat.jsonl
+    ) -> Iterator[PresentedSummary]:
         """Tell what is to be told of each summary, and count them."""
         total = None if self.total is None else max(0, self.total - kept)
         meter = Meter("summarized", total, "dialogues")
         statuses: Counter[str] = Counter()
-        for shaped in shown:
-            _tell(shaped, bare=form is OutputFormat.text and not shaped.with_evidence)
-            yield shaped
-            statuses[shaped.summary.status] += 1
+        for presented in shown:
+            _tell(presented, bare=form is OutputFormat.text and not presented.with_evidence)
+            yield presented
+            statuses[presented.summary.status] += 1
             if statuses.total() % WINDOW == 0:  # a group comes at once: within it the rate is none
                 meter.update(statuses.total())
         meter.count(statuses.total())
@@ -267,13 +267,13 @@ def tally(statuses: Mapping[str, int]) -> str:
     return f"{counted(sum(statuses.values()), 'summaries')}: {', '.join(shown) or 'none'}"
 
 
-def _tell(shaped: Shaped, bare: bool) -> None:
+def _tell(presented: PresentedSummary, bare: bool) -> None:
     """Say on stderr what no form of output shows; of ``bare`` text its warnings and status, too.
 
     What failed was told when it did (`dialogist.cli.console`).
     """
-    summary = shaped.summary
-    told = [*shaped.notes] if not bare else [*map(_told, summary.warnings), *shaped.notes]
+    summary = presented.summary
+    told = [*presented.notes] if not bare else [*map(_told, summary.warnings), *presented.notes]
     if bare and summary.reason and summary.reason not in told and summary.status != "error":
         told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
     for message in told:
@@ -293,7 +293,7 @@ _USUAL = ("id", "status", "reason", "text", "kinds", "warnings")
 _MORE = ("model", "score", "key_points")
 
 
-def columns_of(wanted: str, shape: Shape) -> tuple[str, ...]:
+def columns_of(wanted: str, shape: PresentOptions) -> tuple[str, ...]:
     """Return the columns of a table of summaries: the wanted ones, or all usual ones.
 
     ``wanted``: names with commas. A template adds a column per section.
@@ -311,7 +311,9 @@ def columns_of(wanted: str, shape: Shape) -> tuple[str, ...]:
     return tuple(names) or (*_USUAL, *sections)
 
 
-def summaries_as_csv(summaries: Iterable[Shaped], columns: Sequence[str]) -> Iterator[str]:
+def summaries_as_csv(
+    summaries: Iterable[PresentedSummary], columns: Sequence[str]
+) -> Iterator[str]:
     """Yield the line of titles, then a line per summary."""
     yield csv_row(columns)
     for shown in summaries:
@@ -319,7 +321,7 @@ def summaries_as_csv(summaries: Iterable[Shaped], columns: Sequence[str]) -> Ite
         yield csv_row(cells.get(column) for column in columns)
 
 
-def _cells(shown: Shaped) -> Mapping[str, object]:
+def _cells(shown: PresentedSummary) -> Mapping[str, object]:
     summary = shown.summary
     sections = shown.filled.sections if shown.filled is not None else ()
     return {
@@ -339,7 +341,7 @@ def _cells(shown: Shaped) -> Mapping[str, object]:
 # Summaries as text, JSON, JSON lines or Markdown, written as they come.
 
 
-def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
+def _text(summaries: Iterable[PresentedSummary]) -> Iterator[str]:
     """One summary: its lines alone. Several: each under a line with its id."""
     remaining = iter(summaries)
     first = list(islice(remaining, 2))
@@ -354,7 +356,7 @@ def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
         yield f"\n{told}\n"
 
 
-def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
+def _markdown(summaries: Iterable[PresentedSummary]) -> Iterator[str]:
     kinds: set[str] = set()
     for shown in summaries:
         yield from markdown_of(shown)
@@ -363,7 +365,7 @@ def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
         yield f"*{plain(told)}*\n"
 
 
-def _json(summaries: Iterable[Shaped]) -> Iterator[str]:
+def _json(summaries: Iterable[PresentedSummary]) -> Iterator[str]:
     separator = "[\n"
     for summary in summaries:
         yield separator + json.dumps(summary.to_json(), ensure_ascii=False)
@@ -371,12 +373,12 @@ def _json(summaries: Iterable[Shaped]) -> Iterator[str]:
     yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
-def _jsonl(summaries: Iterable[Shaped]) -> Iterator[str]:
+def _jsonl(summaries: Iterable[PresentedSummary]) -> Iterator[str]:
     for summary in summaries:
         yield json.dumps(summary.to_json(), ensure_ascii=False) + "\n"
 
 
-_FORMS: dict[OutputFormat, Callable[[Iterable[Shaped]], Iterator[str]]] = {
+_FORMS: dict[OutputFormat, Callable[[Iterable[PresentedSummary]], Iterator[str]]] = {
     OutputFormat.text: _text,
     OutputFormat.json: _json,
     OutputFormat.jsonl: _jsonl,
@@ -385,7 +387,7 @@ _FORMS: dict[OutputFormat, Callable[[Iterable[Shaped]], Iterator[str]]] = {
 
 
 def pieces_of(
-    summaries: Iterable[Shaped], form: OutputFormat, columns: Sequence[str] = ()
+    summaries: Iterable[PresentedSummary], form: OutputFormat, columns: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield the text of each summary as soon as it is there; ``columns``: those of CSV."""
     if form is OutputFormat.csv:
@@ -394,7 +396,7 @@ def pieces_of(
 
 
 def write_summaries(
-    summaries: Iterable[Shaped], form: OutputFormat, columns: Sequence[str] = ()
+    summaries: Iterable[PresentedSummary], form: OutputFormat, columns: Sequence[str] = ()
 ) -> None:
     """Write `pieces_of` to stdout, UTF-8 whatever the locale."""
     for piece in pieces_of(summaries, form, columns):

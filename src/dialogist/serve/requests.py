@@ -1,31 +1,44 @@
-"""What a client asks for: a dialogue and options in, a `Wish` for the worker out.
+"""What a client asks for: a dialogue and options in, a `SummaryRequest` for the worker out.
 
 A JSON body is the dialogue itself, under any of the keys that ``jsonl`` files may have, and beside
 it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
-from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, UTTERANCE_KEYS, is_internal
+from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.model_folder.options import Length, Style, SummaryOptions, only_in_free_style
-from dialogist.present import Presenter, Shape, Shaped, Where
-from dialogist.privacy.packs import MaskedNames
-from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning
+from dialogist.model_folder.options import SummaryOptions, only_in_free_style
+from dialogist.present import PresentedSummary, Presenter, PresentOptions
+from dialogist.records import (
+    JSON,
+    PROFILE,
+    Dialogue,
+    Length,
+    LongInput,
+    MaskedNames,
+    MaskStage,
+    Perspective,
+    Style,
+    Summary,
+    Warning,
+)
 from dialogist.serve.problems import Problem
+from dialogist.template.perspective import Renamer
 from dialogist.template.template_config import bundled_templates, load_template
 from dialogist.text.tokens import count_words, counted
 
 RESERVED = ("options", "timeout_ms", "review")
 _NO_NOTE: JSON = {"speaker": "", "text": ""}
+_FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
 _OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
@@ -39,71 +52,54 @@ class Options(Config):
     length: Length | None = None
     words: int | None = Field(None, ge=1, le=100_000)
     evidence: bool = True
-    long: Literal["windows", "cut"] | None = None
+    long: LongInput | None = None
     safe: bool | None = None
     template: str | None = Field(None, max_length=64, description="The name of a bundled template.")
     focus: str | None = Field(None, max_length=200)
-    perspective: Literal["name", "role"] | None = None
+    perspective: Perspective | None = None
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
-    mask: Where | None = None
+    mask: MaskStage | None = None
     mask_names: MaskedNames = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a client sent: the text of each utterance, and how many are internal notes.
-
-    A note has no text here, as in what is read: so the others keep their numbers.
-    """
-
-    texts: tuple[JSON, ...]
-    notes: int = 0
-
-
 @dataclass(slots=True)
-class Wish:
+class SummaryRequest:
     """One dialogue, and what is to be done with it; worked off by one thread.
 
-    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``sent``: None
-    where nobody asks what the evidence refers to.
+    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``notes``: how
+    many internal notes were sent.
     """
 
     dialogue: Dialogue
     options: SummaryOptions
     presenter: Presenter
     size: int
-    is_shown_whole: bool = True
-    sent: Sent | None = None
-    seen: Dialogue = field(default_factory=lambda: Dialogue(()))
-    """What the model read: masked where that was asked for."""
+    notes: int = 0
 
     def read(self) -> Dialogue:
         """Give the model what it reads."""
-        [self.seen] = self.presenter.before([self.dialogue])
-        return self.seen
+        [dialogue] = self.presenter.mask_inputs([self.dialogue])
+        return dialogue
 
-    def shown(self, summary: Summary) -> Shaped:
+    def shown(self, summary: Summary) -> PresentedSummary:
         """The summary as it was asked for.
 
         Raises:
             Problem: the focus or a renamed speaker is nobody's in the dialogue.
         """
-        for shaped in self.presenter.after([summary]):
-            return shaped if self.sent is None else self._told(shaped, self.sent)
+        for presented in self.presenter.present([summary]):
+            told = [Warning("input", one) for one in self._unread()]
+            warnings = (*presented.summary.warnings, *told)
+            return replace(presented, summary=replace(presented.summary, warnings=warnings))
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
 
-    def _told(self, shaped: Shaped, sent: Sent) -> Shaped:
-        """The summary with what was read, where the evidence does not refer to what was sent."""
-        told: list[str] = []
-        if sent.notes:
-            told.append(f"{counted(sent.notes, 'internal notes')} (public=false) not read")
-        if sent.texts != tuple(one.text for one in self.seen.utterances):
-            if self.is_shown_whole:
-                shaped = replace(shaped, read=self.seen.utterances)
-            else:  # a mask is asked for, and the text that was read has none
-                told.append("evidence refers to the text without markup, not to the text sent")
-        warnings = (*shaped.summary.warnings, *(Warning("input", one) for one in told))
-        return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
+    def _unread(self) -> Iterator[str]:
+        """What was sent beside what is read."""
+        if self.notes:
+            yield f"{counted(self.notes, 'internal notes')} (public=false) not read"
+        fields = self.dialogue.metadata.get(PROFILE)
+        if isinstance(fields, dict):
+            yield f"profile: {shortlist(fields)}: not read; {_FIELDS}"
 
 
 def options_of(values: object) -> Options:
@@ -115,22 +111,22 @@ def options_of(values: object) -> Options:
     try:
         return Options.model_validate(values)
     except ValidationError as error:
-        raise Problem("invalid_options", _told(error)) from None
+        raise Problem("invalid_options", f"options: {fault_of(error, Options)}") from None
 
 
-def _told(error: ValidationError) -> str:
-    """The first fault: the name of an option is ours, anything else the client's."""
+def fault_of(error: ValidationError, model: type[Config]) -> str:
+    """The first fault: the name of a field is ours, anything else the client's."""
     first = error.errors(include_input=False, include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else ""
-    if name not in Options.model_fields:
-        return f"options: use only {', '.join(Options.model_fields)}"
-    return f"options: {name}: {first['msg']}"
+    if name not in model.model_fields:
+        return f"use only {', '.join(model.model_fields)}"
+    return f"{name}: {first['msg']}"
 
 
-def wish_of(
-    dialogue: Dialogue, options: Options, base: SummaryOptions, sent: Sent | None = None
-) -> Wish:
-    """Put a dialogue and its options together; see `Wish` for ``sent``.
+def build_request(
+    dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0
+) -> SummaryRequest:
+    """Put a dialogue and its options together; ``notes``: how many internal ones it had.
 
     Raises:
         Problem: the options do not go together.
@@ -140,10 +136,11 @@ def wish_of(
     wanted["evidence"] = options.evidence or options.template is not None
     try:
         chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
-    except ConfigError:
-        raise Problem("invalid_options", "options: length long does not go with long cut") from None
-    if chosen.style == "faithful" and only_in_free_style(wanted):
-        raise Problem("invalid_options", "options: long and safe have an effect in style free only")
+    except ConfigError as error:  # of rules between options: each value by itself was checked
+        raise Problem("invalid_options", str(error)) from None
+    if chosen.style == "faithful" and (idle := only_in_free_style(wanted)):
+        message = f"options: use {' and '.join(idle)} in style free only"
+        raise Problem("invalid_options", message)
     if chosen.style == "faithful":  # in free style the shape sees to it afterwards
         chosen = chosen.model_copy(update={"focus": options.focus})
     if options.template is not None and options.template not in bundled_templates():
@@ -151,17 +148,24 @@ def wish_of(
         raise Problem("invalid_options", f"options: template: use one of {names}")
     if options.mask is None and options.mask_names != "none":
         raise Problem("invalid_options", "options: mask_names has an effect with mask only")
-    template = None if options.template is None else load_template(options.template)
     names_by = options.speakers
-    shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
+    try:
+        Renamer(names_by)
+    except UsageError:
+        message = "options: speakers: give each one new name of one line, and no two the same"
+        raise Problem("invalid_options", message) from None
+    if {new for old, new in names_by.items() if new != old} & {*dialogue.speakers} - {*names_by}:
+        message = "options: speakers: a new name is another speaker's; rename both"
+        raise Problem("invalid_options", message)
+    template = None if options.template is None else load_template(options.template)
+    shape = PresentOptions(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
     size = sum(count_words(one.text) for one in dialogue.utterances)
-    is_whole = options.mask != "output" or template is not None
-    return Wish(dialogue, chosen, presenter, size, is_whole, sent)
+    return SummaryRequest(dialogue, chosen, presenter, size, notes)
 
 
 def _silent(_: str) -> None:
-    """Presenters tell what they leave out; `Wish.shown` answers with a problem instead."""
+    """Presenters tell what they leave out; `SummaryRequest.shown` has a problem instead."""
 
 
 def dialogue_of(record: JSON) -> Dialogue:
@@ -183,16 +187,14 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise Problem("unreadable_dialogue", "id must be a string")
     found = _read(line, ReadOptions(format="jsonl"))
-    if PROFILE in found.metadata:
-        raise Problem("unreadable_dialogue", _ADVICE[PROFILE])
+    if not isinstance(found.metadata.get(PROFILE) or {}, dict):
+        raise Problem("unreadable_dialogue", f"profile: {_FIELDS}")
     return replace(found, id=str(given))
 
 
-def sent_of(record: JSON) -> Sent:
-    """What a JSON record has, as its client counts it."""
-    turns = _turns(record) if isinstance(record, dict) else []
-    texts = tuple("" if _is_note(turn) else _text(turn) for turn in turns)
-    return Sent(texts, sum(map(_is_note, turns)))
+def notes_in(record: JSON) -> int:
+    """How many turns of a JSON record are internal notes, which nothing reads."""
+    return sum(map(_is_note, _turns(record))) if isinstance(record, dict) else 0
 
 
 def _turns(record: Mapping[str, JSON]) -> list[JSON]:
@@ -202,14 +204,6 @@ def _turns(record: Mapping[str, JSON]) -> list[JSON]:
 
 def _is_note(turn: JSON) -> bool:
     return isinstance(turn, dict) and is_internal(turn)
-
-
-def _text(turn: JSON) -> JSON:
-    if isinstance(turn, list):
-        return turn[-1] if turn else ""
-    if isinstance(turn, dict):
-        return next((turn[key] for key in UTTERANCE_KEYS if key in turn), "")
-    return turn
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:
@@ -238,10 +232,6 @@ _ADVICE: Mapping[str, str] = {
     "jsonl": (
         "give 'utterances', a list of objects with 'speaker' and 'text', or 'dialogue', a text "
         "with a line 'Name: words' for each turn"
-    ),
-    PROFILE: (
-        f"profile holds up to {MOST_FIELDS} fields by name: short texts, numbers, true or false, "
-        "or lists of these"
     ),
     "auto": "begin each turn with its speaker ('Name: words'), or use a known export format",
 }
