@@ -1,8 +1,10 @@
 """Training small networks in tests to a bar, and no further."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from dialogist.data.collate import EncodedPair, encoded_pairs
+from dialogist.data.encode import Encoded
 from dialogist.training.base import Validation
 from dialogist.training.trainer import Trainer
 
@@ -31,3 +33,8 @@ def fit(trainer: Trainer, enough: Callable[[], bool] = lambda: False) -> None:
 
     with suppress(_Learned):
         trainer.fit(validate)
+
+
+def pairs_of_all(encoded: Iterable[Encoded]) -> list[EncodedPair]:
+    """The pairs of many dialogues."""
+    return [pair for one in encoded for pair in encoded_pairs(one)]

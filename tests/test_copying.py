@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.learning import Silent, fit
+from tests.learning import Silent, fit, pairs_of_all
 
-from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle

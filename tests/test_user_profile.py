@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.learning import Silent
+from tests.learning import Silent, pairs_of_all
 from tests.test_copying import COPYING
 
-from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line

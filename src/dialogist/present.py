@@ -125,8 +125,7 @@ class PresentOptions:
 
             check_speaker(self.focus, dialogue)
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
-                focused = focus(summary, dialogue, self.focus)
-                summary, notes = focused.summary, focused.notes
+                summary, notes = focus(summary, dialogue, self.focus)
         filled = None
         if self.template is not None:
             from dialogist.template.fill import fill  # its rules take a while to load

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.learning import pairs_of_all
 
 from dialogist.data.chance import Chance
 from dialogist.data.changes import (
@@ -14,7 +15,7 @@ from dialogist.data.changes import (
     spelled_dialogue,
     summary_of,
 )
-from dialogist.data.collate import EncodedPair, pairs_of_all
+from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Utterance

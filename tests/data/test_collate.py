@@ -1,8 +1,9 @@
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.learning import pairs_of_all
 
-from dialogist.data.collate import EncodedPair, collate, lengths_of, pairs_of_all, serving_pairs
+from dialogist.data.collate import EncodedPair, collate, lengths_of, serving_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
+from tests.learning import pairs_of_all
 
-from dialogist.data.collate import collate, pairs_of_all
+from dialogist.data.collate import collate
 from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.data.key_points import parse_pack
 from dialogist.data.prepare import Preparation, PreparationConfig

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
+from tests.learning import pairs_of_all
 
-from dialogist.data.collate import EncodedPair, collate, pairs_of_all
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.encode import Encoded, EncodedPlan, Limits, encode
 from dialogist.data.key_points import parse_pack
 from dialogist.data.prepare import Preparation, PreparationConfig

@@ -8,8 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.learning import pairs_of_all
 
-from dialogist.data.collate import lengths_of, pairs_of_all
+from dialogist.data.collate import lengths_of
 from dialogist.data.encode import Cuts, Encoded, EncodedPlan
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import (

@@ -4,8 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.learning import pairs_of_all
 
-from dialogist.data.collate import EncodedPair, collate, pairs_of_all, serving_pairs
+from dialogist.data.collate import EncodedPair, collate, serving_pairs
 from dialogist.data.encode import Limits, encode
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Example, Utterance

@@ -189,3 +189,23 @@ def test_what_is_said_first_has_more_worth_and_a_greeting_is_no_opening():
     first = next(i for i, one in enumerate(own) if "translation" in one.text)
     [told] = chosen_of(found, own, worth, own[first].words)
     assert told.candidate.text == own[first].text
+
+
+def test_the_last_word_on_a_time_is_told_though_it_looks_stale():
+    turns = [
+        ("Ines", "The church is double-booked on Saturday for the concert."),
+        ("Lotte", "Sunday the twenty-first, then, at five."),
+        ("Ines", "I'll tell the vicar."),
+    ]
+    found = told_of(turns)
+    candidates = found.candidates
+    worth = _worth([0.3] * 3, stale=[0.0, 0.3, 0.0])
+    text = " ".join(one.candidate.text for one in chosen_of(found, candidates, worth, 17))
+    assert "Sunday the twenty-first" in text
+    found = told_of([*turns, ("Tariq", "Sunday? No, Monday at six.")])
+    worth = _worth(
+        [0.3] * 3 + [0.0] * (len(found.candidates) - 3),
+        stale=[0.0, 0.3] + [0.0] * (len(found.candidates) - 2),
+    )
+    text = " ".join(one.candidate.text for one in chosen_of(found, found.candidates, worth, 17))
+    assert "Sunday the twenty-first" not in text

@@ -1,6 +1,6 @@
 """Signs that a later turn changes what was said."""
 
-from dialogist.selection.staleness import Staleness, said_values
+from dialogist.selection.staleness import Staleness, said_values, speaks_of_other
 from dialogist.selection.units import units_of
 
 BOOKING = [
@@ -66,3 +66,30 @@ def test_what_failed_and_is_tried_again_differs_after_the_failure():
     assert rows[turns[0][1]]["fails_soon"]
     assert rows[turns[0][1]]["differs_after_failure"]
     assert not rows["There is one at 7 pm."]["differs_after_failure"]
+
+
+def test_the_last_word_on_a_time_is_what_no_later_turn_changes():
+    turns = [
+        ("Doctor", "Then tomorrow, quarter to nine."),
+        ("Patient", "And can I go up on the roof today?"),
+        ("Doctor", "Not today, nor this week."),
+        ("Patient", "Could it be Friday?"),
+        ("Doctor", "Friday at two."),
+    ]
+    before = Staleness(units_of(turns[:3]))
+    assert before.is_last_word([0])
+    moved = [turns[0], ("Patient", "I need the car until Friday.")]
+    assert not Staleness(units_of(moved)).is_last_word([0])
+    again = [*turns[:1], ("Patient", "Shall I bake you a cake?"), ("Doctor", "Friday, half seven.")]
+    assert not Staleness(units_of(again)).is_last_word([0])
+    after = Staleness(units_of(turns))
+    assert not after.is_last_word([0])
+    assert after.is_last_word([3, 4])
+    assert not Staleness(units_of([("Ann", "I saw three cows.")])).is_last_word([0])
+
+
+def test_a_question_with_other_content_is_about_another_matter():
+    said = {"nine", "tomorrow", "roof"}
+    assert speaks_of_other("And can I cook in the garden today?", said)
+    assert not speaks_of_other("Could it be Thursday?", said)
+    assert not speaks_of_other("Can I book the roof tomorrow?", said)

@@ -258,3 +258,11 @@ def test_signs_of_a_change_make_a_statement_stale():
         return float(worth.stale[place])
 
     assert stale("No, make it seven o'clock for six people.") > 2 * stale("Yes, that is right.")
+
+
+def test_a_question_about_something_else_moves_no_appointment():
+    turns = [("Patient", "I had a curry."), ("Doctor", "Then tomorrow, quarter to nine.")]
+    asked = [*turns, ("Patient", "Can I go up on the roof today?")]
+    assert not _tied(asked)
+    asked[-1] = ("Patient", "Would it be possible today?")
+    assert [other for _, other in _tied(asked)] == ["Patient: “Would it be possible today?”"]

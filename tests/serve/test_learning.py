@@ -4,13 +4,12 @@ import json
 
 import pytest
 import torch
-from tests.learning import Silent
+from tests.learning import Silent, pairs_of_all
 from tests.serve.conftest import ask
 from tests.test_copying import TRANSFORMER
 from typer.testing import CliRunner
 
 from dialogist.cli.main import app as command_line
-from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
 from dialogist.data.readers.fields import dialogue_to_json

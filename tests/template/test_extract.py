@@ -4,8 +4,7 @@ import pytest
 from tests.template.samples import MEETING, dialogue_of
 
 from dialogist.template.extract.actions import actions_in
-from dialogist.template.extract.extraction import extract
-from dialogist.template.extract.titles import title_of
+from dialogist.template.extract.extraction import extract, title_of
 from dialogist.template.extract.turns import turns_of
 from dialogist.text.quantities import deadline_in
 

@@ -97,7 +97,7 @@ def test_a_lost_process_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> No
         lambda: two.broadcast_object(1),
         lambda: two.broadcast_tensors({}, CPU),
         lambda: two.broadcast_(torch.zeros(1)),
-        two.wait,
+        two.barrier,
     ):
         with pytest.raises(DialogistError, match="another process of this run is gone") as caught:
             call()

@@ -17,13 +17,13 @@ from dialogist.text.patterns import Language, calendar_value, entities, language
 from dialogist.text.people import NICKNAMES, SHORT_FORMS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, Quantity, may_hold, quantities
+from dialogist.text.roles import ASKING_ROLES, SERVING_ROLES
 from dialogist.text.tokens import (
     FUNCTION_WORDS,
     NEGATION,
     RELUCTANCE,
     Token,
     folded,
-    listed,
     sentence_spans,
     tokens_of,
     without_tags,
@@ -164,13 +164,11 @@ def with_aliases(term: Term) -> Term:
 # Voices: which speaker a stretch of a statement is about, and what it says that he does.
 
 
-_ASKS = listed("user customer client caller patient interviewee 用户 客户 顾客 买家 患者 消费者")
-_SERVES = listed("agent assistant system doctor interviewer 客服 商家 坐席 卖家 医生 店家")
 _ROLES = {
-    **dict.fromkeys(_ASKS, frozenset(_ASKS)),
-    **dict.fromkeys(_SERVES, frozenset(_SERVES)),
+    **dict.fromkeys(ASKING_ROLES, frozenset(ASKING_ROLES)),
+    **dict.fromkeys(SERVING_ROLES, frozenset(SERVING_ROLES)),
 }
-_CHINESE_ROLE = re.compile("|".join(w for w in (*_ASKS, *_SERVES) if not w.isascii()))
+_CHINESE_ROLE = re.compile("|".join(w for w in (*ASKING_ROLES, *SERVING_ROLES) if not w.isascii()))
 _PART = re.compile(r"[^。！？；，,;!?\n]+")
 _CHINESE_ASKING = re.compile("问|咨询|请求|要求|想知道")
 
@@ -244,7 +242,7 @@ class Voices:
 
 def _roles(dialogue: Dialogue, number: dict[str, int]) -> Iterator[tuple[str, int]]:
     """The words for the role of a speaker, where one alone has it."""
-    for words in {frozenset(_ASKS), frozenset(_SERVES)}:
+    for words in {frozenset(ASKING_ROLES), frozenset(SERVING_ROLES)}:
         having = {
             number[u.speaker]
             for u in dialogue.utterances

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dialogist.data.readers.fields import role_of
 from dialogist.records import (
     PROFILE_PREFIX,
     Dialogue,
@@ -18,9 +17,9 @@ from dialogist.records import (
     Summary,
     title_of_field,
 )
+from dialogist.text.roles import PROFILED_ROLES, role_of
 from dialogist.text.tokens import words_in
 
-_CUSTOMERS = frozenset(("customer", "user", "patient", "caller", "client"))
 _FEWEST_LETTERS = 4  # of a word that a statement and a field may have in common
 
 
@@ -142,5 +141,5 @@ def _owner_of(dialogue: Dialogue) -> str:
     name = dialogue.profile.get("name", "").casefold()
     named = [one for one in dialogue.speakers if name and one.casefold() == name]
     roles = {one.speaker: one.role or role_of(one.speaker) for one in dialogue.utterances}
-    found = named or [one for one in dialogue.speakers if roles[one].lower() in _CUSTOMERS]
+    found = named or [one for one in dialogue.speakers if roles[one].lower() in PROFILED_ROLES]
     return found[0] if len(found) == 1 else ""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.data.chance import Chance
-from dialogist.data.collate import EncodedPair, Lengths, lengths_of
+from dialogist.data.collate import EncodedPair, LazySequence, Lengths, lengths_of
 from dialogist.data.encode import Limits
 from dialogist.data.error_injection import (
     Ground,
@@ -27,7 +27,6 @@ from dialogist.data.error_injection import (
     plant_swap,
 )
 from dialogist.data.noise import source_of, utterances_of
-from dialogist.data.shards import MadePairs
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer
@@ -83,12 +82,11 @@ _LOOKED_AT = 2000  # pairs, for names that are put in place of others
 
 
 class CorruptionConfig(Config):
-    """``share`` of the pairs get a corrupted summary in an epoch, as far as an error finds a place.
+    """Corrupted summaries, as far as an error finds a place.
 
-    ``errors``: of these one is planted: another ``name``, ``number``, ``entity`` (weekday, month,
-    code), a ``swap`` of speakers in a sentence, a ``denial`` of what is asserted.
-
-    ``share``: of the pairs.
+    ``share``: of the pairs that get one in an epoch. ``errors``: of these one is planted: another
+    ``name``, ``number``, ``entity`` (weekday, month, code), a ``swap`` of speakers in a sentence, a
+    ``denial`` of what is asserted.
     """
 
     share: float = Field(0.5, gt=0, le=1)
@@ -358,7 +356,7 @@ class Epochs:
         return pair
 
 
-class EpochPairs(MadePairs):
+class EpochPairs(LazySequence[EncodedPair]):
     """The pairs of one epoch, made when they are asked for."""
 
     def __init__(

@@ -1,11 +1,12 @@
 """Which encoded pairs form which batch, and one padded `Batch` of them."""
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Annotated, Literal, TypeAlias, overload
+from typing import Annotated, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import torch
@@ -62,11 +63,6 @@ def encoded_pairs(encoded: Encoded) -> list[EncodedPair]:
         EncodedPair(encoded.source, target, encoded.id, encoded.starts, plan.key_points, plan.ends)
         for target, plan in zip(encoded.targets, plans, strict=True)
     ]
-
-
-def pairs_of_all(encoded: Iterable[Encoded]) -> list[EncodedPair]:
-    """The pairs of many dialogues."""
-    return [pair for one in encoded for pair in encoded_pairs(one)]
 
 
 def serving_pairs(encoded: Iterable[Encoded]) -> list[EncodedPair]:
@@ -191,7 +187,28 @@ Indices: TypeAlias = NDArray[np.int64]
 _BLOCK = 1 << 20  # draws from the shuffle buffer made at once; another number, another order
 
 
-class BatchPlan(Sequence[Indices]):
+_T = TypeVar("_T")
+
+
+class LazySequence(Sequence[_T]):
+    """What a list does with places and slices; subclasses say how one item comes about."""
+
+    @abstractmethod
+    def _made(self, place: int) -> _T:
+        """The item at ``place``, from 0 to below the length."""
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[_T]: ...
+
+    def __getitem__(self, index: int | slice) -> _T | list[_T]:
+        places = range(len(self))[index]
+        return [self._made(i) for i in places] if isinstance(places, range) else self._made(places)
+
+
+class BatchPlan(LazySequence[Indices]):
     """The batches of an epoch in the order of training; 8 bytes a pair, 8 a batch.
 
     Attributes:
@@ -207,17 +224,8 @@ class BatchPlan(Sequence[Indices]):
         """How many batches."""
         return len(self.ends)
 
-    @overload
-    def __getitem__(self, index: int) -> Indices: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Indices]: ...
-
-    def __getitem__(self, index: int | slice) -> Indices | list[Indices]:
-        """The indices of the pairs of a batch, or of each of several batches."""
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _made(self, place: int) -> Indices:
+        """The indices of the pairs of a batch."""
         start = self.ends[place - 1] if place else 0
         return self.indices[start : self.ends[place]]
 

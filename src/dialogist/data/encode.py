@@ -1,8 +1,9 @@
 """From prepared text to token ids within the model's limits; every cut is counted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import accumulate, groupby
+from operator import add
 from typing import TypeAlias
 
 from pydantic import Field
@@ -17,16 +18,12 @@ from dialogist.tokenizers import PlanTokens, Tokenizer
 class Limits(Config):
     """What a model reads and writes at most, in its own tokens; None is no limit.
 
-    ``source_tokens`` and ``summary_tokens`` count the begin and end symbols in. With
-    ``keep_end`` a cut sequence still ends with the end symbol; the reports' padding function cuts
-    it off instead (their models never see the end of a long summary). ``sub_summary_tokens`` bounds
-    each sub-summary where references are cut by key points; its end symbol is not counted. With
-    ``preparation.plan: prefix`` ``summary_tokens`` counts the plan in, which is two tokens for each
-    key point.
-
     ``utterance_tokens``: of an utterance. ``utterances``: of a dialogue. ``source_tokens``: of the
-    dialogue. ``summary_tokens``: of the summary. ``sub_summary_tokens``: of the text of a key
-    point. ``keep_end``: a cut sequence keeps its end symbol.
+    dialogue, begin and end symbols in. ``summary_tokens``: of the summary, begin and end symbols
+    in, and with ``preparation.plan: prefix`` the plan, which is two tokens for each key point.
+    ``sub_summary_tokens``: of each sub-summary where references are cut by key points, its end
+    symbol not counted. ``keep_end``: a cut sequence still ends with the end symbol; the reports'
+    padding function cuts it off instead (their models never see the end of a long summary).
     """
 
     utterance_tokens: int | None = Field(None, ge=1)
@@ -112,13 +109,7 @@ class Cuts:
             self.tokens_lost += coverage.tokens - coverage.tokens_read
 
     def __add__(self, other: "Cuts") -> "Cuts":
-        return Cuts(
-            self.dialogues + other.dialogues,
-            self.cut + other.cut,
-            self.tokens_lost + other.tokens_lost,
-            self.summaries_cut + other.summaries_cut,
-            self.unread + other.unread,
-        )
+        return Cuts(*map(add, astuple(self), astuple(other)))
 
     def __str__(self) -> str:
         """One line for people."""

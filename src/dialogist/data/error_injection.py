@@ -14,7 +14,9 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from dialogist.records import Dialogue
-from dialogist.text.tokens import listed, sentence_spans
+from dialogist.text.people import DAYS, MONTHS
+from dialogist.text.quantities import UNITS
+from dialogist.text.tokens import sentence_spans
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
@@ -22,13 +24,10 @@ _SMALL_WORD = re.compile(r"\b[a-z]{3,}\b")
 _INNER_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 _CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?!\d)")
 _DIGITS = re.compile(r"(?<![\w.:#,/-])\d{1,6}(?![\w:#/-]|[.,]\d)")
-_SMALL = listed("two three four five six seven eight nine ten eleven twelve")
+_SMALL = [word for word, value in UNITS.items() if 2 <= value <= 12]
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_SMALL)})\b")
 _SPELT = {str(value): word for value, word in enumerate(_SMALL, 2)}
-_DAYS = listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
-_MONTHS = listed(
-    "January February March April May June July August September October November December"
-)
+_DAYS, _MONTHS = ([name.capitalize() for name in names] for names in (DAYS, MONTHS))
 _CALENDAR = re.compile(rf"\b(?:{'|'.join((*_DAYS, *_MONTHS))})\b")
 _CODE = re.compile(r"\b[A-Za-z]+\d{2,}\b|(?<![\w.-])\d{3}[\d -]{3,}\d(?![\w-])|\S+@\S+\.\w+")
 _TRIES = 20

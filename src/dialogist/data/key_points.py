@@ -126,21 +126,6 @@ def first_match(rules: Sequence[LabelRule], sentence: str) -> int | None:
     return None
 
 
-def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[LabelRule, ...]]:
-    """Read and test a rule pack; ``name`` is what errors call its source.
-
-    Raises:
-        ConfigError: no YAML, a key or value is wrong, a pattern is no regular expression, a label
-            is not declared, or an example does not get its label; names the line.
-    """
-    source = YamlSource(text, name)
-    config = validated(source, PackConfig)
-    _check_labels(config, source)
-    rules = tuple(_rules(config, source))
-    _try_examples(config, rules, source)
-    return config, rules
-
-
 def _check_labels(config: PackConfig, source: YamlSource) -> None:
     """Every label that is used must be declared."""
     labels = config.label_order()
@@ -303,9 +288,14 @@ def parse_pack(text: str, source: str = "rule pack") -> RulePack:
     The last few are kept: to try all examples of a pack takes a while.
 
     Raises:
-        ConfigError: it is at fault somewhere; names the line.
+        ConfigError: no YAML, a key or value is wrong, a pattern is no regular expression, a label
+            is not declared, or an example does not get its label; names the line.
     """
-    config, rules = read_rules(text, source)
+    lines = YamlSource(text, source)
+    config = validated(lines, PackConfig)
+    _check_labels(config, lines)
+    rules = tuple(_rules(config, lines))
+    _try_examples(config, rules, lines)
     return RulePack(
         name=config.name,
         language=config.language,

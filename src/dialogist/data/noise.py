@@ -212,17 +212,15 @@ _FEWEST = 3  # utterances: of two, neither is more like the other than the other
 class NoiseConfig(Config):
     """Options of the noise: the four kinds by weight (0: never), and how much of each.
 
+    ``infilling``: weight of masked words. ``utterances``: of dropped utterances. ``speakers``: of
+    masked speakers. ``gap``: of utterances that are left out and written.
     ``writes``: ``all`` of the window, or only what is ``lost`` (shorter, so several times as fast;
     a lost span of words follows a mask, as in T5). The gap's utterances are written alone anyway.
-    ``masked``: the share of words that infilling takes out, in spans of ``span`` words in the mean
+    ``masked``: the share of words that infilling takes out. ``span``: mean words of a masked span
     (Poisson; an empty one puts a mask where nothing is lost). ``dropped``: the share of utterances
     that keep only their speaker. ``speakers_masked``: the share of speakers' tokens.
-    ``gap_share``: the share of utterances that are written; ``gap_kept``: of these, the share that
+    ``gap_share``: the share of utterances that are written. ``gap_kept``: of these, the share that
     stays in the dialogue, so that copying is learned.
-
-    ``infilling``: weight of masked words. ``utterances``: of dropped utterances. ``speakers``: of
-    masked speakers. ``gap``: of utterances that are left out and written. ``span``: mean words of a
-    masked span.
     """
 
     infilling: float = Field(0.4, ge=0)

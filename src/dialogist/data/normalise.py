@@ -54,7 +54,12 @@ def _dialogsum_keras(text: str) -> str:
 
 
 def _xsum_report(text: str) -> str:
-    kept = (c for c in text.lower() if c.isalnum() or c in _XSUM_KEPT or c.isspace() or _is_mark(c))
+    # A combining mark belongs to its letter (Devanagari vowels, decomposed accents).
+    kept = (
+        c
+        for c in text.lower()
+        if c.isalnum() or c in _XSUM_KEPT or c.isspace() or unicodedata.category(c)[0] == "M"
+    )
     # NFC comes last: a removed character may have stood between a letter and its accent, and some
     # letters have a composed form as small letters only (J + caron).
     return _fold(unicodedata.normalize("NFC", "".join(kept)))
@@ -150,11 +155,6 @@ def without_long_runs(text: str) -> Shortened:
 def has_reserved(text: str) -> bool:
     """Whether ``text`` holds private characters that stand for speakers inside Dialogist."""
     return _RESERVED.search(text) is not None
-
-
-def _is_mark(character: str) -> bool:
-    """A combining mark belongs to its letter (Devanagari vowels, decomposed accents)."""
-    return unicodedata.category(character).startswith("M")
 
 
 def _without_controls(text: str) -> str:

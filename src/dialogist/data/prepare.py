@@ -179,7 +179,10 @@ class Preparation:
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
         # For every token of a draft, so words are looked up where they make a difference.
-        surfaces = _surfaces(example) if self.config.profile in CHINESE_PROFILES else {}
+        surfaces: dict[str, str] = {}
+        if self.config.profile in CHINESE_PROFILES:
+            names = {placeholder(i): name for i, name in enumerate(example.speakers)}
+            surfaces = {**example.entities, **names}
         text = join(without_controls(text), self.config.profile, surfaces)
         if self.config.case == "restored":
             text = recased(text, [utterance.text for utterance in example.utterances])
@@ -274,12 +277,6 @@ class Preparation:
         if self.masks_entities:
             return normalise_between(text, self.config.profile, MASK)
         return normalise(text, self.config.profile)
-
-
-def _surfaces(example: Example) -> dict[str, str]:
-    """The words behind each placeholder of a dialogue."""
-    names = {placeholder(i): name for i, name in enumerate(example.speakers)}
-    return {**example.entities, **names}
 
 
 def _origins(

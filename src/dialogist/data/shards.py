@@ -3,43 +3,23 @@
 import hashlib
 import json
 import struct
-from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, Literal, Self, overload
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from dialogist.config import Config
-from dialogist.data.collate import EncodedPair, Lengths
+from dialogist.data.collate import EncodedPair, LazySequence, Lengths
 from dialogist.data.encode import Cuts
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import sha256_of, write_text_atomically
-
-
-class MadePairs(Sequence[EncodedPair]):
-    """What a list does with places and slices; subclasses say how one pair comes about."""
-
-    @abstractmethod
-    def _made(self, place: int) -> EncodedPair:
-        """The pair at ``place``, from 0 to below the length."""
-
-    @overload
-    def __getitem__(self, index: int) -> EncodedPair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[EncodedPair]: ...
-
-    def __getitem__(self, index: int | slice) -> EncodedPair | list[EncodedPair]:
-        places = range(len(self))[index]
-        return [self._made(i) for i in places] if isinstance(places, range) else self._made(places)
-
 
 # A digest of training pairs in their order, whether they lie in memory or in many shards.
 #
@@ -292,7 +272,7 @@ class _Shard:
         return EncodedPair.of(sequences, self.ids[named : named + name].tobytes().decode("utf-8"))
 
 
-class ShardedPairs(MadePairs):
+class ShardedPairs(LazySequence[EncodedPair]):
     """The pairs of a complete folder of encoded data, in the order in which they were written."""
 
     def __init__(self, folder: Path) -> None:

@@ -11,20 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.people import ROLES, initials, is_only_name, names_called, own_names, unsigned
+from dialogist.text.people import initials, is_only_name, names_called, own_names, unsigned
+from dialogist.text.roles import ROLE_NUMBERS, ROLES
 from dialogist.text.tokens import count_words
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _TITLE = r"(?:\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Doctor|Professor)\b\.?\s)?"
 _PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
-
-
-_ROLE_NUMBERS = {
-    **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
-    **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
-}
-"""The readers' names of those who ask and those who serve."""
 
 
 class SpeakerTable:
@@ -71,7 +65,7 @@ class RoleTable:
 
     def __init__(self, utterances: Iterable[Utterance]) -> None:
         spoken = dict.fromkeys(_role_key(u) for u in utterances if u.speaker or u.role)
-        self._number = {key: _ROLE_NUMBERS[key] for key in spoken if key in _ROLE_NUMBERS}
+        self._number = {key: ROLE_NUMBERS[key] for key in spoken if key in ROLE_NUMBERS}
         taken = set(self._number.values())
         left = (i for i in range(PLACEHOLDERS) if i not in taken)
         for key in spoken:
@@ -86,7 +80,7 @@ class RoleTable:
 
 
 def _role_key(utterance: Utterance) -> str:
-    known = utterance.role in _ROLE_NUMBERS
+    known = utterance.role in ROLE_NUMBERS
     return utterance.role if known or not utterance.speaker else utterance.speaker
 
 
@@ -231,7 +225,9 @@ def group_short(utterances: Sequence[Utterance], below: int) -> list[list[Uttera
     words = 0
     for utterance in utterances:
         own = count_words(utterance.text)
-        if groups and _same_voice(groups[-1][-1], utterance) and words + own < below:
+        last = groups[-1][-1] if groups else utterance
+        same = (last.speaker, last.role) == (utterance.speaker, utterance.role)
+        if groups and same and words + own < below:
             groups[-1].append(utterance)
             words += own
         else:
@@ -244,7 +240,3 @@ def merge(group: Sequence[Utterance]) -> Utterance:
     """One utterance of all that a group says."""
     text = " ".join(utterance.text for utterance in group if utterance.text)
     return Utterance(group[0].speaker, text, group[0].role)
-
-
-def _same_voice(one: Utterance, other: Utterance) -> bool:
-    return one.speaker == other.speaker and one.role == other.role

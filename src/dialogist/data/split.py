@@ -103,17 +103,14 @@ def find_clusters(dialogues: Sequence[Dialogue]) -> list[list[int]]:
     shingles = [shingles_of(words[n] or [""], SHINGLE, known) for n in order]
     parents = list(range(len(order)))
     for (one, other), shared in _shared(shingles).items():
-        if _belong_together(shared, min(len(shingles[one]), len(shingles[other]))):
+        smaller = min(len(shingles[one]), len(shingles[other]))
+        part = shared >= max(SHARED_PART * smaller, min(smaller, _SHARED_AT_LEAST))
+        if part or shared >= SHARED_RUN:
             parents[root_of(parents, other)] = root_of(parents, one)
     groups: dict[int, list[int]] = defaultdict(list)
     for place, position in enumerate(order):
         groups[root_of(parents, place)].append(position)
     return [sorted(group) for group in groups.values()]
-
-
-def _belong_together(shared: int, smaller: int) -> bool:
-    part = shared >= SHARED_PART * smaller and shared >= min(smaller, _SHARED_AT_LEAST)
-    return part or shared >= SHARED_RUN
 
 
 def _shared(shingles: Sequence[Hashes]) -> Counter[tuple[int, int]]:

@@ -119,11 +119,16 @@ def corpus_stats(
         cut += len(utterances) > limits.utterances or longest > limits.utterance_tokens
         for name, found in _lengths(dialogue, utterances, count_tokens).items():
             lengths[name].update(found)
+    above = {
+        name: sum(times for length, times in lengths[name].items() if length > most)
+        for name, most in limits.by_length().items()
+    }
+    exceeding = {name: count / max(1, lengths[name].total()) for name, count in above.items()}
     return CorpusStats(
         total,
         limits,
         {name: distribution_of(counts) for name, counts in lengths.items()},
-        _exceeding(lengths, limits) | {"dialogues_cut": cut / max(1, total)},
+        exceeding | {"dialogues_cut": cut / max(1, total)},
         {name: histogram_of(counts, BINS[name]) for name, counts in lengths.items()},
     )
 
@@ -154,16 +159,6 @@ def _topics(dialogue: Dialogue) -> list[str]:
         for pair in pairs
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str)
     ]
-
-
-def _exceeding(lengths: Mapping[str, Counter[int]], limits: CutLimits) -> dict[str, float]:
-    allowed = limits.by_length()
-    return {name: _share_above(lengths[name], limit) for name, limit in allowed.items()}
-
-
-def _share_above(lengths: Counter[int], limit: int) -> float:
-    above = sum(times for length, times in lengths.items() if length > limit)
-    return above / max(1, lengths.total())
 
 
 def distribution_of(lengths: Counter[int]) -> Distribution:

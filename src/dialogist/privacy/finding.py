@@ -12,10 +12,10 @@ from typing import Any
 from dialogist.data.entities import EntitySpan
 from dialogist.data.entity_rules import BEFORE
 from dialogist.data.normalise import INVISIBLE
-from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
 from dialogist.text.people import NICKNAMES, has_names, name_mentions
+from dialogist.text.roles import role_of
 from dialogist.text.tokens import SPEAKER_TAG, folded, word_set
 
 _TITLE = re.compile(
@@ -100,26 +100,6 @@ def known_people(text: str, people: tuple[str, ...]) -> Iterator[tuple[int, int]
     pattern = _mentions(people)
     if pattern is not None:
         yield from (match.span() for match in pattern.finditer(text))
-
-
-def names_beside(
-    text: str, given_names: frozenset[str], people: tuple[str, ...]
-) -> Iterator[tuple[int, int, bool]]:
-    """Names by their capital letters: start, end, and whether it is a person's.
-
-    One that a known person's name is a part of is somebody's, too.
-    """
-    if not has_names(text):
-        return
-    known = list(known_people(text, people))
-    for mention in name_mentions(text):
-        ahead = text[max(0, mention.start - 12) : mention.start]
-        person = (
-            _TITLE.search(ahead) is not None
-            or any(word in given_names or word in NICKNAMES for word in mention.words)
-            or any(start < mention.end and mention.start < end for start, end in known)
-        )
-        yield mention.start, mention.end, person
 
 
 def _is_given_name(name: str, person: str) -> bool:
@@ -317,11 +297,20 @@ def _by_values(
 def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    yield from (EntitySpan(start, end, PERSON) for start, end in known_people(text, people))
-    if privacy.names != "speakers":
-        for start, end, person in names_beside(text, privacy.given_names, people):
-            if person or privacy.names == "all":
-                yield EntitySpan(start, end, PERSON if person else NAME)
+    known = list(known_people(text, people))
+    yield from (EntitySpan(start, end, PERSON) for start, end in known)
+    if privacy.names == "speakers" or not has_names(text):
+        return
+    for mention in name_mentions(text):
+        ahead = text[max(0, mention.start - 12) : mention.start]
+        is_person = (
+            _TITLE.search(ahead) is not None
+            or any(word in privacy.given_names or word in NICKNAMES for word in mention.words)
+            # A part of a known person's name is somebody's, too.
+            or any(start < mention.end and mention.start < end for start, end in known)
+        )
+        if is_person or privacy.names == "all":
+            yield EntitySpan(mention.start, mention.end, PERSON if is_person else NAME)
 
 
 def _kept(surface: str, privacy: Privacy) -> bool:

@@ -57,13 +57,9 @@ def value_key(kind: str, surface: str, people: Iterable[str] = ()) -> ValueKey:
     if kind in _OWN:
         return kind, " ".join(folded(text).split())
     if kind == "PHONE":
-        text = _at_home(text)
+        found = ((home, abroad.match(text)) for abroad, home in _ABROAD)
+        text = next((home + text[m.end() :] for home, m in found if m is not None), text)
     return "code", "".join(c for c in text.upper() if c.isalnum())
-
-
-def _at_home(number: str) -> str:
-    found = ((home, abroad.match(number)) for abroad, home in _ABROAD)
-    return next((home + number[m.end() :] for home, m in found if m is not None), number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,14 +58,12 @@ class PrivacyRuleConfig(Config):
     """One rule of a privacy pack.
 
     ``kind``: what its mask is called. ``pattern``: a regular expression for the value; capitals do
-    not matter outside ``(?-i:...)``. ``entity``: instead, a kind of the entity rules; ``cued`` then
-    takes only those that a word before them names. ``before``, ``after``, ``unless_before`` and
+    not matter outside ``(?-i:...)``. ``entity``: instead, a kind of the entity rules. ``cued``:
+    only entities that a word before them names. ``before``, ``after``, ``unless_before`` and
     ``unless_after``: what must stand beside the value, or must not. ``asked``: instead of
     ``before``, the turn before asks for the value. ``check``: luhn, iban, resident_id, ssn, nino or
     digits. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
     in ``[[ ]]``, the turn before stands before `` || ``.
-
-    ``cued``: only entities that a word before them names.
     """
 
     kind: _Kind
@@ -128,7 +126,7 @@ def bundled_privacy_packs() -> dict[str, Path]:
 def bundled_pack(name: str) -> PrivacyPack:
     """One of them; ``KeyError`` without one of that name. Its examples are tried by the tests."""
     path = bundled_privacy_packs()[name]
-    return _read(path.read_text(encoding="utf-8"), str(path), tried=False)
+    return parse_privacy_pack(path.read_text(encoding="utf-8"), str(path), tried=False)
 
 
 def load_privacy_pack(path: Path) -> PrivacyPack:
@@ -140,17 +138,13 @@ def load_privacy_pack(path: Path) -> PrivacyPack:
     return parse_privacy_pack(config_text(path, "privacy pack"), str(path))
 
 
-def parse_privacy_pack(text: str, source: str = "privacy pack") -> PrivacyPack:
-    """Make a privacy pack of YAML text; ``source`` is what errors call it.
+def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True) -> PrivacyPack:
+    """Make a privacy pack of YAML text, with its examples ``tried``; errors call it ``name``.
 
     Raises:
         ConfigError: no YAML, a key or value is wrong, a pattern is no regular expression, a kind
             is not declared, or an example is not found; names the line.
     """
-    return _read(text, source, tried=True)
-
-
-def _read(text: str, name: str, tried: bool) -> PrivacyPack:
     source = YamlSource(text, name)
     config = validated(source, PrivacyPackConfig)
     _check_kinds(config, source)
@@ -323,18 +317,12 @@ def _chosen(text: str, packs: Iterable[PrivacyPack]) -> frozenset[str]:
     for word in words:
         kind = word.lstrip("+-").upper()
         if kind != "ALL" and kind not in described:
-            raise UsageError(_no_kind(kind, described))
+            if kind in (PERSON, NAME):
+                raise UsageError(f"--kinds {kind}: names of people are masked with --names")
+            hint = f"{nearest(kind, described)} (one of {', '.join(described)})"
+            raise UsageError(f"--kinds {kind}: there is no such kind{hint}")
         named = set(described) if kind == "ALL" else {kind}
         chosen = chosen - named if word[0] == "-" else chosen | named
     if not chosen and "-" not in text:
         raise UsageError("--kinds: names no kind")
     return frozenset(chosen)
-
-
-def _no_kind(kind: str, described: Iterable[str]) -> str:
-    if kind in (PERSON, NAME):
-        return f"--kinds {kind}: names of people are masked with --names"
-    known = list(described)
-    return (
-        f"--kinds {kind}: there is no such kind{nearest(kind, known)} (one of {', '.join(known)})"
-    )

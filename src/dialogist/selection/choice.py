@@ -12,7 +12,8 @@ from dialogist.selection.network import Worth
 LEAST = 0.15
 """The chance below which a statement is left out even where there is room."""
 
-_STALE = 4.5
+STALE = 4.5
+"""What the chance that a later turn changes a statement costs, as a share of its worth."""
 _MUST = 1000.0  # more than all facts of a dialogue
 _STATES = 1 << REACH
 _NONE = -1e9
@@ -40,7 +41,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         self.most = min(self.most, sum(self.words))  # all of them: more makes no difference
-        fresh = np.clip(1 - _STALE * self.worth.stale, 0, 1).astype(np.float64)
+        fresh = np.clip(1 - STALE * self.worth.stale, 0, 1).astype(np.float64)
         usable = self.worth.key >= LEAST
         if len(usable) and not usable.any():
             usable[self.worth.key.argmax()] = True

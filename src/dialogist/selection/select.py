@@ -1,5 +1,6 @@
 """What can be said of a dialogue, and the most important of it."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -7,12 +8,14 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.selection.choice import LEAST, Choice
+from dialogist.selection.choice import LEAST, STALE, Choice
 from dialogist.selection.features import REACH, Matrix, features_of, pairs_of, rows_of, signs_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
+from dialogist.selection.settling import concludes, refuses
+from dialogist.selection.staleness import Staleness
 from dialogist.selection.statements import Candidate, candidates_of
-from dialogist.selection.ties import ties_of
+from dialogist.selection.ties import Ties, ties_of
 from dialogist.selection.units import Rarity, Unit, terms_of, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
@@ -27,9 +30,11 @@ _PART = 0.1  # of a fact that a reader knows by one of the statements that tell 
 _VAGUE = 0.4  # of the worth of a statement whose "it" no other one names
 _ASKED = 0.6  # of the worth of a question without its answer
 _DECIDED = 1.2  # worth of a proposal that is told with its answer
+_LAST = 0.1  # more worth of the last word on a time or an amount
 _OPENING = (0.2, 0.1)  # more worth of what is said first: it tells what the dialogue is about
 _SAYS = 3  # words of content that an opening has at least
 _NEVER = 10.0  # facts: more than is told within reach
+_AGREED = re.compile(r"\bagrees? (?:on|to)\b")  # reports of an acceptance
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 
@@ -113,7 +118,7 @@ def chosen_of(
 ) -> list[Chosen]:
     """The choice of some candidates by what they are worth, neighbours told as one."""
     units = found.units
-    worth, ties = _tied(candidates, units, worth)
+    worth, ties, more = _tied(candidates, units, worth)
     words = [one.words for one in candidates]
     must: list[int] = []
     if is_short:
@@ -123,7 +128,7 @@ def chosen_of(
     said = sum(unit.words for unit in units)
     # Told as one, statements may take a word more than they do alone.
     longest = max(choice.most, budget)
-    facts = choice.facts(range(len(words))) - sum(_OPENING) / 3  # they tell few more of them
+    facts = choice.facts(range(len(words))) - more
     cost = _cost(facts, np.arange(longest + 1) / said, usual)
     values = choice.values() - cost[: choice.most + 1]
     saved = cost[min(_MOST_SAVED, choice.most)]
@@ -161,34 +166,56 @@ def _cost(facts: float, shares: NDArray[np.float64], usual: float) -> NDArray[np
 
 def _tied(
     candidates: Sequence[Candidate], units: Sequence[Unit], worth: Worth
-) -> tuple[Worth, dict[tuple[int, int], float]]:
-    """The worth without what must not be told, and what is lost without the other of two."""
+) -> tuple[Worth, dict[tuple[int, int], float], float]:
+    """The worth without what must not be told, and what is lost without the other of two.
+
+    And how much more all are worth than the facts that they tell.
+    """
     ties = ties_of(candidates, units)
+    last = _last_words(candidates, units, ties)
     holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
-    alone = worth.alone + _PART * worth.key
+    alone, key, stale = worth.alone + _PART * worth.key, worth.key.copy(), worth.stale.copy()
     lost: dict[tuple[int, int], float] = {}
+    more = sum(_OPENING) / 3
     for i, one in enumerate(candidates):
-        if one.is_settled:
-            alone[i] *= _DECIDED
-        elif all("?" in units[j].text for j in one.units):
-            alone[i] *= _ASKED
+        rate = _DECIDED if one.is_settled else 1.0
+        if all("?" in units[j].text for j in one.units) and not one.is_settled:
+            rate = _ASKED
+        if i in last:
+            more += rate * (_LAST + min(1.0, STALE * float(stale[i])) * float(alone[i]))
+            alone[i] += _LAST
+            stale[i] = 0
+        alone[i] *= rate
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
+        vague = _VAGUE / 2 if i in last else _VAGUE  # "Could it be Thursday?" is clear enough
         if named is not None and named not in ties.barred and abs(i - named) <= REACH:
-            lost[i, named] = _VAGUE * float(alone[i])
+            lost[i, named] = vague * float(alone[i])
         else:
-            alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
+            alone[i] *= 1 - vague / 2  # another choice may name it, or none
     lost |= dict.fromkeys(ties.pairs, _NEVER)
-    key = worth.key.copy()
-    for i, more in zip(_openings(candidates, units), _OPENING, strict=False):
+    for i, extra in zip(_openings(candidates, units), _OPENING, strict=False):
         if not key[i]:
             continue  # not about the speaker asked for
-        alone[i] += more
+        alone[i] += extra
         key[i] = max(key[i], LEAST)
     alone[list(ties.barred)] = 0
     key[list(ties.barred)] = 0
-    return replace(worth, alone=alone, key=key), lost
+    return replace(worth, alone=alone, key=key, stale=stale), lost, more
+
+
+def _last_words(candidates: Sequence[Candidate], units: Sequence[Unit], ties: Ties) -> set[int]:
+    """The candidates that settle a time or an amount, which nothing later changes."""
+    staleness, changed = Staleness(units), {one for one, other in ties.pairs if other > one}
+    found = set()
+    for i, one in enumerate(candidates):
+        said = units[one.units[-1]].text
+        is_decided = (one.is_settled and not refuses(said)) or concludes(said)
+        is_decided = is_decided or _AGREED.search(one.text) is not None
+        if is_decided and i not in changed and staleness.is_last_word(one.units):
+            found.add(i)
+    return found
 
 
 def _openings(candidates: Sequence[Candidate], units: Sequence[Unit]) -> list[int]:

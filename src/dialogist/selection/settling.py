@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.cues import NUMBERISH
+from dialogist.selection.staleness import said_values
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.quantities import UNITS
 from dialogist.text.reported_speech.orders import is_order
@@ -19,6 +20,7 @@ from dialogist.text.reported_speech.subjects import is_statement
 _LONGEST = 7  # words of an answer
 _LONGEST_ECHO = 4  # words of an answer that repeats a word of the proposal
 _BACK = (1, 3)  # turns from a proposal to its answer
+_FAR_BACK = 4  # turns from what is taken up by name
 _FEW = 3  # words that end what stands before
 _LONGEST_VALUE = 5  # words of an offer that is a mere time or price; of a question that goes on
 # How much a unit looks like a proposal: an offer most, then any question, a mere value, ...
@@ -50,7 +52,8 @@ _SETTLED = re.compile(
     | (?:let['’]?s )?do (?:it|that|this)(?: one)? | that one | please do | we have a deal
     | (?:i['’]?ll )?(?:take|have|try) (?:it|that|this|them|that one|this one)
     | (?:i['’]?ll )?go (?:for|with) (?:it|that|this)(?: one)? | book (?:it|that|me in|us in)
-    | consider it done | [\w'’]+ it is | works for me | fair enough | count me in | i['’]?m in
+    | consider it done | only if (?!not\b)[^.?!]+ | [\w'’]+ it is | works for me
+    | fair enough | count me in | i['’]?m in
     """)
     + _TAIL
 )
@@ -184,6 +187,16 @@ _CONFIRMS = re.compile(
     r" (?:right|correct|true|okay|ok|alright|all right)"
     r"|right|correct|ok(?:ay|ey)?|alright|yeah|deal|agreed)\W*\?"
 )
+_HOUR = re.compile(r"(?i)\b(?:at|by|half|quarter|noon|o['’]?clock|\d+ ?[ap]m)\b|\d:\d\d")
+_TAKES_UP = re.compile(
+    r"(?i)\W*(?:(?:ok|okay|k|fine|alright|all right|deal|agreed)\W+(?!but\b)|then )(?!.*\?)"
+)
+_CONCLUDES = re.compile(
+    r"(?i)[^?]*\bthen(?:\W*$|, (?:at|on|by) )|"
+    + _LEAD.removeprefix("(?i)")
+    + r"then (?:(?:i|we)(?:['’]?ll| will)|let['’]?s|make|put|book|take)\b"
+)
+_THEN_VALUE = re.compile(_LEAD + r"(?:then|so) ")
 _HELPS = re.compile(r"(?i)\b(?:can|may|could) (?:i|we) (?:help|assist)(?: you)?(?: today)?\W*$")
 _WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
@@ -229,7 +242,8 @@ def _settlement(
         said = turns[number - step]
         if units[said[0]].speaker == speaker:
             continue
-        known = (step == 1 or back is not None, step == 1 and asks_other and len(said) == 1)
+        is_reply = (asks_other and len(said) == 1) or _is_time(units[said[-1]].text)
+        known = (step == 1 or back is not None, step == 1 and is_reply)
         answer, least = _answer(units, turns[number], said, known)
         if step > 1 and answer and _PRAISES.match(units[answer[0]].text):
             continue  # "Can I book it?" "Yes." "Great."
@@ -241,7 +255,34 @@ def _settlement(
             continue
         if answer and (proposal := _proposal(units, said, answer, least)):
             return Settlement(proposal, answer)
+    return _taken_up(units, turns, number)
+
+
+def _taken_up(
+    units: Sequence[Unit], turns: Sequence[Sequence[int]], number: int
+) -> Settlement | None:
+    """What somebody else said before, where a turn takes it up by name: "Okay, rabies"."""
+    speaker = units[turns[number][0]].speaker
+    names = _stems(" ".join({unit.speaker for unit in units}))
+    for i in turns[number]:
+        if not _TAKES_UP.match(units[i].text) or units[i].words > _LONGEST_ECHO:
+            continue
+        own = _stems(_CALLS.sub("", units[i].text)) - names
+        if not _YES.match(units[i].text) and not any(map(NUMBERISH.fullmatch, own)):
+            continue  # "Then say that"
+        for step in range(2, min(number, _FAR_BACK) + 1):
+            for j in reversed(turns[number - step]):
+                is_told = units[j].speaker != speaker and "?" not in units[j].text
+                if is_told and own and own <= _terms(units, [j]):
+                    return Settlement((j,), (i,))
     return None
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is no more than a day or a time: "Tomorrow before eight"."""
+    return lacks_verb(text) and (
+        _HOUR.search(text) is not None or "day" in said_values(text).values
+    )
 
 
 def _goes_on_to_ask(units: Sequence[Unit], turn: Sequence[int], answer: Sequence[int]) -> bool:
@@ -299,7 +340,9 @@ def _answer(
             least = min(least or own, own)
         elif found or place or ("?" in text and not _REMARK.fullmatch(text)):
             break
-    if found and found[0] != turn[0] and _REMARK.fullmatch(units[turn[0]].text) is None:
+    if not found or _YES.match(units[found[0]].text):
+        return tuple(found), least
+    if found[0] != turn[0] and _REMARK.fullmatch(units[turn[0]].text) is None:
         whole = turn[: turn.index(found[-1]) + 1]
         found = [*whole] if sum(units[i].words for i in whole) <= _LONGEST else found
     return tuple(found), least
@@ -309,7 +352,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     """The least that a proposal must be for a text to settle it; 0: the text settles nothing.
 
     ``said``: the stems of the proposal; ``is_next``: the text follows on it; ``is_reply``: it was
-    asked for by who says the text.
+    asked for by who says the text, or is a mere time.
     """
     if "?" in text or len(text.split()) > _LONGEST:
         return 0
@@ -347,14 +390,16 @@ def _proposal(
     own, text = _terms(units, answer), " ".join(units[i].text for i in answer)
     ranked = []
     for place, i in enumerate(said):
+        shared = own & _terms(units, [i])
         strength = proposes(units[i].text)
+        if _YES.match(text) and any(NUMBERISH.fullmatch(term) for term in shared):
+            strength = strength or _WANTED  # "Sunday at seven has space." "Fine, Sunday."
         if strength == _VALUE and (_WHEN.match(text) or _is_same(units[i].text, text)):
             continue
         if strength >= least:
-            is_shared = not own.isdisjoint(_terms(units, [i]))
             is_last = (strength >= _WANTED and _REFUSES.match(text)) or _DO_THAT.match(text)
             is_asked = i == said[-1] and "?" in units[i].text
-            ranked.append((is_shared, _OFFERED if is_last or is_asked else strength, place))
+            ranked.append((bool(shared), _OFFERED if is_last or is_asked else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
@@ -385,6 +430,19 @@ def _is_same(value: str, answer: str) -> bool:
     """Whether an answer only says a value again, without a yes."""
     own = _stems(answer)
     return bool(own) and own <= _stems(value) and not _YES.match(answer)
+
+
+def refuses(text: str) -> bool:
+    """Whether a text is no more than a refusal: "No way"."""
+    return _REFUSES.match(text) is not None
+
+
+def concludes(text: str) -> bool:
+    """Whether a text ends a matter with a time, a number or an amount: "Thursday, then"."""
+    if "?" in text or NUMBERISH.search(text) is None:
+        return False
+    is_bare = _THEN_VALUE.match(text) is not None and lacks_verb(text, _LONGEST_VALUE * 2)
+    return is_bare or _CONCLUDES.match(text) is not None
 
 
 def proposes(text: str) -> int:

@@ -5,14 +5,15 @@ Nothing here decides: the selector learns from marked dialogues how sure each si
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
-from dialogist.selection.units import Unit
+from dialogist.selection.units import Unit, terms_of
 from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, NUMBER_WORDS, quantities
-from dialogist.text.replies import signals_change
+from dialogist.text.replies import signals_change, values_in
 from dialogist.text.reported_speech.phrases import alternatives
 
 _PRAISE = r"(?:ok|okay|good|great|fine|perfect|nice|awesome|amazing|lovely)"
@@ -87,8 +88,11 @@ _NAME = re.compile(
     r"(?:\b(from|to|in|at|on|with|near|by|called|visit|play|see)\s+(?:the\s+)?)?"
     r"(?<![.!?“]\s)(?<!^)([A-Z][\w'’&-]+(?:\s+(?:of\s+|the\s+|&\s+)?[A-Z][\w'’&-]+)*)"
 )
+_YES_OR_NO = re.compile(r"(?i)\W*(?:yes|yeah|no|not|nope)\b")
 _AHEAD = 40  # turns in which a change is looked for
 _SOON = 2  # turns
+_SETTLED_KINDS = frozenset(("clock", "day", "money"))
+_OTHER = 2  # stems of content that make another matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,15 @@ class SaidValues:
             kind in later.values and own.isdisjoint(later.values[kind])
             for kind, own in self.values.items()
         )
+
+
+def speaks_of_other(text: str, said: Set[str]) -> bool:
+    """Whether a text has other content than stems ``said`` before, besides times and numbers.
+
+    "Tomorrow at nine." "And can I go up on the roof today?" does not change the time.
+    """
+    terms = set(terms_of(text)) - values_in(text)
+    return len(terms - said) >= _OTHER and terms.isdisjoint(said)
 
 
 def said_values(text: str) -> SaidValues:
@@ -214,6 +227,26 @@ class Staleness:
             "again": len(again) / max(1, len(values)),
             "none_again": bool(values) and not again,
         }
+
+    def is_last_word(self, numbers: Sequence[int]) -> bool:
+        """Whether units have a day, a time or an amount that no later one changes."""
+        text = " ".join(self._units[i].text for i in numbers)
+        own, said = said_values(text), set(terms_of(text))
+        if _SETTLED_KINDS.isdisjoint(own.values):
+            return False
+        turn = self._units[numbers[-1]].turn
+        aside = -1  # the last turn that answers a question about another matter
+        for unit, slots in islice(
+            zip(self._units, self._slots, strict=True), numbers[-1] + 1, None
+        ):
+            is_asked = "?" in unit.text
+            is_other = speaks_of_other(unit.text, said) and (is_asked or unit.turn > turn + 1)
+            if is_other and is_asked:
+                aside = unit.turn + 1
+            is_aside = unit.turn == aside and _YES_OR_NO.match(unit.text) is not None
+            if own.differ(slots) and not is_other and not is_aside:
+                return False
+        return True
 
     @staticmethod
     def _taken(turn: _Turn, later: Sequence[_Turn]) -> str:

@@ -185,7 +185,7 @@ def _proposed(
     if own is not None and (len(own.units) > 1 or (first == last and not is_offer)):
         return own
     if before is not None and len(before.units) > 1:
-        return None
+        return own
     text = conversation.quote(units[last].turn, units[first].start, units[last].end).text
     numbers = (first, last) if first != last else (last,)
     return Candidate(text, "quoted", numbers, before.needs if before else None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dialogist.selection.cues import CUES
 from dialogist.selection.features import REACH
-from dialogist.selection.staleness import SaidValues, said_values
+from dialogist.selection.staleness import SaidValues, said_values, speaks_of_other
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.replies import (
@@ -45,7 +45,7 @@ _REFUSES = re.compile(
     | not (?!bad\b) | unfortunately\b | i['’]?m afraid\b | can['’]?t\b | too \w+
     | (?:i|we|he|she|they) (?:can['’]?t|cannot|won['’]?t|don['’]?t|wouldn['’]?t|couldn['’]?t)\b
     | (?:i|we)(?:['’]?d|\swould) rather\b
-    | i['’]?m (?:off|away|at work|working|busy|on)\b | i['’]?ve (?:got )?(?:no|an?|to)\b
+    | i['’]?m (?:off|out|away|at work|working|busy|on)\b | i['’]?ve (?:got )?(?:no|an?|to)\b
     | (?:that|this|it)(?:['’]?s|\s(?:is|was|would be|isn['’]?t|won['’]?t be|won['’]?t|doesn['’]?t))
     (?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
     """)
@@ -328,6 +328,9 @@ class _Changes:
         kinds = set[str]().union(*(self._kinds[i] for i in own))
         others = self._values[j]
         is_other = bool(values) and bool(others) and values.isdisjoint(others)
+        if is_other and not asks_for_change(self._units[j].text):
+            said = set(terms_of(self._texts[self._units[one.units[-1]].turn]))
+            is_other = not speaks_of_other(self._units[j].text, said)
         return self._asks[j] and is_other and bool(kinds & self._kinds[j])
 
     def _refusals(self, one: Candidate) -> Iterator[int]:

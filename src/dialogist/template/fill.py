@@ -14,8 +14,7 @@ from dialogist.records import (
     Summary,
     title_of_field,
 )
-from dialogist.template.extract.extraction import Extracted, extract, same
-from dialogist.template.extract.titles import title_of
+from dialogist.template.extract.extraction import Extracted, extract, same, title_of
 from dialogist.template.extract.turns import Found, quoted, turns_of
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.template_config import FieldSource, SectionConfig, Template
@@ -159,7 +158,8 @@ RULED: Mapping[FieldSource, str] = {
     "actions": "actions",
     "questions": "open questions",
 }
-"""The sources that read the dialogue and never the summary."""
+"""The sources that read the dialogue and never the summary: the fields of `Extracted`."""
+assert RULED.keys() == Extracted.__dataclass_fields__.keys()
 
 _TITLE = re.compile(
     r"\b(?:decisions?|decided|agreed|agreements?|actions?|outcomes?|resolutions?|resolved|"

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.speaker_mentions import Speakers
@@ -18,17 +18,8 @@ from dialogist.text.tokens import Replaced, replaced, sentence_spans, tokens_of
 _MOST = 0.5  # of the evidence's weight on the speaker's utterances: more is "rests on them"
 
 
-@dataclass(frozen=True, slots=True)
-class Focused:
-    """A summary about one speaker; ``left_out`` are the sentences of the other, in their order."""
-
-    summary: Summary
-    left_out: tuple[Statement, ...]
-    notes: tuple[str, ...] = ()
-
-
-def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> Focused:
-    """Keep the sentences that are about a speaker.
+def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> tuple[Summary, tuple[str, ...]]:
+    """Keep the sentences that are about a speaker; and notes, in words, on what is left out.
 
     These are those with a clause whose subject is the speaker (alone or beside others); and those
     with no other speaker as subject that rest, by more than half of their evidence's weight, on
@@ -42,13 +33,13 @@ def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> Focused:
     judge = _Judge(dialogue, speaker)
     sentences = list(summary.sentences) or list(_sentences(summary.text))
     kept = [s for s in sentences if judge.is_about(s)]
-    left_out = tuple(s for s in sentences if s not in kept)
-    notes = [f"{len(left_out)} of {len(sentences)} sentences are not about {speaker}: left out"]
+    left_out = len(sentences) - sum(s in kept for s in sentences)
+    notes = [f"{left_out} of {len(sentences)} sentences are not about {speaker}: left out"]
     if not kept and sentences:
         notes = [f"no sentence of the summary is about {speaker}"]
     if summary.alternatives:
         notes.append("alternatives are left out: a focus chooses among sentences with evidence")
-    return Focused(_only(summary, kept), left_out, tuple(notes) if left_out else ())
+    return _only(summary, kept), tuple(notes) if left_out else ()
 
 
 def check_speaker(speaker: str, dialogue: Dialogue) -> None:

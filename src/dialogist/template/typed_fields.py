@@ -12,6 +12,7 @@ from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.filled import Entry
 from dialogist.template.template_config import FIELD_TYPES, FieldType, SectionConfig
 from dialogist.text.quantities import whens_in
+from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry", 宝马320.
 
@@ -44,6 +45,7 @@ _KINDS = {
     if name not in ("time", "date", "vehicle")
 }
 """Kinds of entities, and the type of field that each is."""
+assert _KINDS.keys() <= set(ENTITY_KINDS), "a type of field that nothing finds"
 _CUES: Mapping[FieldType, tuple[str, ...]] = {
     "order": ("order", "booking", "reservation", "ticket", "reference", "订单", "单号", "票"),
     "id": ("id", "account", "member", "customer", "账号", "会员", "工号", "身份证"),

@@ -87,15 +87,11 @@ def _inner_spellings(texts: Iterable[str]) -> dict[str, Counter[str]]:
     written: Counter[str] = Counter()
     for text in texts:
         if not text.isupper():
-            written.update(_inner_words(text))
+            written.update(_WORD.findall(_FIRST_WORD.sub(" ", text)))
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for word, count in written.items():
         counts[uncased(word)][word] += count
     return counts
-
-
-def _inner_words(text: str) -> list[str]:
-    return _WORD.findall(_FIRST_WORD.sub(" ", text))
 
 
 def _best(found: Counter[str]) -> str:

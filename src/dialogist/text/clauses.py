@@ -140,20 +140,18 @@ class _Reader:
     def _mention(self, i: int, token: Token) -> None:
         if not self._may_begin(i):
             return
+        behind = self._tokens[i + 1].base if i + 1 < len(self._tokens) else ""
+        is_verb = behind in _AFTER_IS or behind.endswith("ing")
         if self._joins_subject(i):
             self._found[-1].subject = None  # A and B: what both do says nothing of either
             self._place = i
-        elif token.ending == "'s" and not self._is_verb_behind(i):
+        elif token.ending == "'s" and not is_verb:
             self._open(None, i, token)
         else:
             self._open(self._people[i], i, token)
 
     def _joins_subject(self, i: int) -> bool:
         return self._before(i) in ("and", "or", ",") and self._place == i - 2 >= 0
-
-    def _is_verb_behind(self, i: int) -> bool:
-        behind = self._tokens[i + 1].base if i + 1 < len(self._tokens) else ""
-        return behind in _AFTER_IS or behind.endswith("ing")
 
     def _is_other_subject(self, i: int, token: Token) -> bool:
         before = self._before(i)

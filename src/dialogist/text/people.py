@@ -277,21 +277,6 @@ _COMMON = word_set(
     """
 )
 _FIRST = (frozenset(NICKNAMES) | _COMMON | _WORDS) - _FAMILY - (FUNCTION_WORDS - {"will"})
-ROLES = word_set(
-    """
-    adviser advisor agent applicant assistant associate baker barista boss bot buyer callee caller
-    candidate caretaker chair chatbot clerk client coach consultant coordinator counsellor counselor
-    couple customer dentist dispatcher doctor driver electrician employee expert father grocer guest
-    helpdesk host interviewee interviewer landlord lawyer lead librarian manager mechanic member
-    moderator mother neighbor neighbour nurse officer operator optician parent participant passenger
-    patient person pharmacist physician plumber presenter priest reader receptionist rep reporter
-    representative resident salesman salesperson seller shop speaker specialist staff student
-    support
-    system teacher technician tenant therapist trainer tutor unknown user visitor voice waiter
-    waitress
-    """
-)
-"""What people are in a dialogue, as labels of speakers say it in place of a name."""
 _CAPITAL = re.compile(r"(?<![\w'’-])[A-Z][a-z]+(?![\w-])")
 _TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Mister|Dr|Doctor|Prof|Professor)\.? ([A-Z][a-z]{2,})\b")
 _BEGINS = re.compile(r"(?:^|[.!?:\"“\n\U0010f000-\U0010ffff])\s*$")

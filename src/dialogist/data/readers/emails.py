@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from dialogist.data.readers.base import ProblemReporter, ReadOptions
 from dialogist.data.readers.documents import from_html, without_signature
-from dialogist.data.readers.fields import role_of
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.source import Source
 from dialogist.data.readers.speaker_lines import has_speakers, is_heading
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.roles import role_of
 
 _FROM, _DATE, _SUBJECT = "from von de", "date sent datum gesendet envoyé enviado", "subject betreff"
 _KEYS = {

@@ -19,14 +19,13 @@ from dialogist.data.readers.fields import (
     json_kind,
     list_under,
     require_text,
-    role_in_data,
-    role_of,
 )
 from dialogist.data.readers.generic import RoleMessage, group_messages
 from dialogist.data.readers.json_records import FileHead, JsonValue, convert_records, json_values
 from dialogist.data.readers.source import Source, open_source
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.roles import INTERCOM_CUSTOMERS, role_in_data, role_of
 from dialogist.text.tokens import counted
 
 USERS = "users.json"
@@ -223,7 +222,6 @@ def is_slack(head: FileHead) -> bool:
 
 
 _FACTS = ("subject", "title", "status", "state", "priority", "tags", "channel", "created_at")
-_CUSTOMERS = ("user", "lead", "contact")
 
 
 @dataclass(slots=True)
@@ -317,7 +315,7 @@ def _part(people: _People, part: Record) -> Utterance:
     author = part.get("author")
     person: Record = author if isinstance(author, dict) else {}
     kind = _text_or_empty(person, "type")
-    role = "customer" if kind in _CUSTOMERS else role_in_data(kind)
+    role = "customer" if kind in INTERCOM_CUSTOMERS else role_in_data(kind)
     name, role = people.speaker(id_under(person), _text_or_empty(person, "name"), role)
     return Utterance(name, message_text(_text_or_empty(part, "body")), role)
 
@@ -329,10 +327,8 @@ def _dialogue(
     convert: Callable[[Record], Utterance],
 ) -> Dialogue | None:
     """The dialogue of the selected turns; None: there are none."""
-    if not selection.takes_whole(record, turns):
-        return None
     kept = selection.turns(record, turns)
-    if turns and not kept:
+    if kept is None:
         return None
     utterances = []
     for number, turn in enumerate(kept, 1):

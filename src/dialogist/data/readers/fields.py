@@ -1,7 +1,6 @@
 """Keys, roles and values of records: names that people use, and typed access to values."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -9,6 +8,7 @@ from typing import TypeAlias
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.roles import role_of
 from dialogist.text.tokens import counted
 
 Record: TypeAlias = Mapping[str, JSON]
@@ -55,43 +55,6 @@ def shortlist(names: Iterable[str], most: int = 20) -> str:
     listed = list(names)
     shown = ", ".join(" ".join(name.split())[:40] for name in listed[:most])
     return f"{shown}, ..." if len(listed) > most else shown or "none"
-
-
-_ROLES = {
-    "user": ("user", "usr", "human", "用户"),
-    "system": ("system", "sys", "系统"),
-    "assistant": ("assistant", "bot", "chatbot", "助手", "机器人"),
-    "agent": ("agent", "operator", "representative", "客服", "坐席"),
-    "customer": ("customer", "client", "caller", "客户", "顾客"),
-    "doctor": ("doctor", "dr", "physician", "医生", "大夫"),
-    "patient": ("patient", "患者", "病人"),
-    "nurse": ("nurse", "护士"),
-    "guest_family": ("guest_family", "gest_family", "patient_guest"),
-    "guest_clinician": ("guest_clinician", "guest_clinican"),
-    "interviewer": ("interviewer",),
-    "interviewee": ("interviewee",),
-}
-# Words that say whose side somebody is on in a help desk's data, but are no names in a transcript.
-_PARTIES = {
-    "customer": ("end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor"),
-    "agent": ("admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team"),
-}
-_BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
-_CANONICAL = {name: role for role, names in _ROLES.items() for name in names}
-# "Doctor_2" is a doctor; "agent_1" of Topical-Chat is anyone, so agents are not counted off.
-_NUMBERED = re.compile(r"(doctor|patient|guest_family|guest_clinician)[_ ]?\d+")
-
-
-def role_of(speaker: str) -> str:
-    """Return the role a speaker's name states (``客服`` -> ``agent``), or an empty string."""
-    name = speaker.strip().lower()
-    numbered = _NUMBERED.fullmatch(name)
-    return numbered[1] if numbered else _CANONICAL.get(name, "")
-
-
-def role_in_data(value: str) -> str:
-    """Return the role that a field of roles states (``end-user`` -> ``customer``), or its text."""
-    return role_of(value) or _BY_PARTY.get(value.strip().lower(), value)
 
 
 _SHOWN = 12
@@ -277,8 +240,10 @@ class RecordSelection:
                 return False
         return True
 
-    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON]:
-        """The turns of a record that are to be read."""
+    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON] | None:
+        """The turns of a record that are to be read; None: it is left out as a whole."""
+        if not self.takes_whole(record, turns):
+            return None
         kept = [turn for turn in turns if not (isinstance(turn, dict) and self._is_internal(turn))]
         self._left["internal note"] += len(turns) - len(kept)
         chosen = kept
@@ -290,7 +255,7 @@ class RecordSelection:
                     if not isinstance(turn, dict) or condition.holds(value_at(turn, condition.key))
                 ]
         self._left["turn"] += len(kept) - len(chosen)
-        return chosen
+        return chosen if chosen or not turns else None
 
     def tell(self, report: ProblemReporter) -> None:
         """Note what was left out.

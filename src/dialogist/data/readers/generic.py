@@ -28,8 +28,6 @@ from dialogist.data.readers.fields import (
     other_keys,
     profile_of,
     require_text,
-    role_in_data,
-    role_of,
     shortlist,
     text_pair,
     texts_under,
@@ -39,6 +37,7 @@ from dialogist.data.readers.source import ARROW, PARQUET, Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
+from dialogist.text.roles import role_in_data, role_of
 from dialogist.text.tokens import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
@@ -217,10 +216,8 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     key = _dialogue_key(record, columns)
     value = value_at(record, key).value
     turns = value if isinstance(value, list) else []
-    if not selection.takes_whole(record, turns):
-        return None
     kept = selection.turns(record, turns)
-    if turns and not kept:
+    if kept is None:
         return None
     identity = _first(record, columns, "id", ID_KEYS)
     summary = _first(record, columns, "summary", SUMMARY_KEYS)
@@ -274,7 +271,8 @@ def _from_messages(
     """
     first = next(values)
     assert isinstance(first.value, dict)
-    key = source.stem if options.one_dialogue else _group_key(first.value, options.columns)
+    usual = (key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value)
+    key = source.stem if options.one_dialogue else options.columns.get("id", next(usual, ""))
     advice = (
         f"(keys found: {shortlist(first.value)}); name the key with --column id=KEY, or give "
         "--one-dialogue if the whole file is one dialogue"
@@ -288,12 +286,6 @@ def _from_messages(
     only = key if options.one_dialogue else ""
     messages = _messages(chain([first], values), (key, only), options.columns, selection, report)
     yield from group_messages(messages, options, report, refusal if own else "")
-
-
-def _group_key(record: Record, columns: Columns) -> str:
-    if "id" in columns:
-        return columns["id"]
-    return next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in record), "")
 
 
 def _messages(

@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
-from dialogist.data.readers.corpora import CORPORA, is_pretrain
+from dialogist.data.readers.converters import (
+    CORPORA,
+    assemblyai,
+    aws,
+    deepgram,
+    is_assemblyai,
+    is_aws,
+    is_deepgram,
+    is_pretrain,
+    is_whisper,
+    whisper,
+)
 from dialogist.data.readers.emails import is_email, read_email
 from dialogist.data.readers.exports import (
     helpdesk_reader,
@@ -33,16 +44,6 @@ from dialogist.data.readers.json_records import (
     head_of,
     never,
     record_reader,
-)
-from dialogist.data.readers.recordings import (
-    assemblyai,
-    aws,
-    deepgram,
-    is_assemblyai,
-    is_aws,
-    is_deepgram,
-    is_whisper,
-    whisper,
 )
 from dialogist.data.readers.source import (
     ARROW,

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dialogist.data.readers.fields import role_of
 from dialogist.records import Utterance
+from dialogist.text.roles import role_of
 
 # SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".
 SAMSUM = re.compile(r"\s*(?P<name>[^:\s][^:]{0,59}?)\s*:(?P<text>.*)", re.DOTALL)

@@ -21,8 +21,6 @@ from dialogist.data.readers.fields import (
     RecordSelection,
     normalized_key,
     require_text,
-    role_in_data,
-    role_of,
     shortlist,
 )
 from dialogist.data.readers.generic import RoleMessage, group_messages
@@ -31,6 +29,7 @@ from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.roles import role_in_data, role_of
 from dialogist.text.tokens import counted
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")

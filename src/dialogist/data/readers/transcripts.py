@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from dialogist.data.readers.base import ProblemReporter, ReadOptions
 from dialogist.data.readers.documents import from_html
-from dialogist.data.readers.fields import role_of
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import (
@@ -21,6 +20,7 @@ from dialogist.data.readers.speaker_lines import (
 )
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.roles import role_of
 from dialogist.text.tokens import counted
 
 _CLOCK = r"(?P<hours>\d{1,2}):(?P<minutes>\d{2})(?::(?P<seconds>\d{2}))?"

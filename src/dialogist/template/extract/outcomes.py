@@ -115,7 +115,9 @@ def issues_in(turns: Turns) -> Iterator[Found]:
 def _matter(telling: list[Sentence]) -> list[Sentence]:
     """The first complaint and the first wish of a turn, else a question, else what is disliked."""
     telling = [one for one in telling if not _ADVISES.match(one.text)]
-    complaint = next((s for s in telling if _COMPLAINT.search(s.text) and _is_bad(s.text)), None)
+    complaints = (one for one in telling if _COMPLAINT.search(one.text))
+    # "Luckily they were not late" praises.
+    complaint = next((s for s in complaints if not _PRAISES.match(s.text.lstrip(" .,!"))), None)
     wish = next((s for s in telling if _WISH.search(s.text)), None)
     chosen = {s.start: s for s in (complaint, wish) if s is not None}
     if not chosen:
@@ -124,11 +126,6 @@ def _matter(telling: list[Sentence]) -> list[Sentence]:
         first = next(asked, None) or next(disliked, None)
         chosen = {} if first is None else {first.start: first}
     return [chosen[start] for start in sorted(chosen)]
-
-
-def _is_bad(text: str) -> bool:
-    """Whether a complaint is one: "Luckily they were not late" praises."""
-    return _PRAISES.match(text.lstrip(" .,!")) is None
 
 
 def _states(sentence: Sentence) -> bool:
@@ -310,7 +307,9 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
             verdict = _own(_with_named(sentence, turns)) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
-    found = found or list(_granted(turns, served)) or _on_request(done, served)
+    # Done as soon as it was asked for: "Change it." "Done.".
+    asked = [one for one in done if len(one.evidence) > 1 and one.owner not in served]
+    found = found or list(_granted(turns, served)) or asked[-1:]
     if verdict is not None and not (
         _is_on_the_way(verdict, found, served, turns) or _is_overturned(verdict, served, turns)
     ):
@@ -342,12 +341,6 @@ def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
             one = None if is_declined else _own(sentence)
             yield from standing([one], turns) if one is not None else []
             return
-
-
-def _on_request(done: tuple[Found, ...], served: frozenset[str]) -> list[Found]:
-    """The last thing that was done as soon as it was asked for: "Change it." "Done."."""
-    asked = [one for one in done if len(one.evidence) > 1 and one.owner not in served]
-    return asked[-1:]
 
 
 def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.records import Dialogue, EvidenceSpan
+from dialogist.text.roles import SERVED_WORDS, SERVING_WORDS
 from dialogist.text.tokens import FUNCTION_WORDS, sentence_spans, word_set
 
 # The rest of a clause, from its verb to where another clause begins: never part of a word.
@@ -216,16 +217,6 @@ def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
 # Who serves in a conversation, and who is served.
 
 
-_SERVING = word_set(
-    "agent advisor adviser support rep representative operator system assistant bot clerk "
-    "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
-    "waiter mechanic technician consultant dispatcher cashier pharmacist shop store desk hotline "
-    "helpline team"
-)
-_SERVED = word_set(
-    "customer caller client guest patient passenger user traveller traveler tenant shopper "
-    "member subscriber"
-)
 _TWO = 2
 SERVES = re.compile(
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)|what can i do for you|"
@@ -292,10 +283,10 @@ def served_in(turns: Turns) -> frozenset[str]:
     names = turns.speakers
     roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
     words = {name: _words_of(roles[name]) or _words_of(name) for name in names}
-    served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))
+    served = frozenset(name for name in names if not SERVED_WORDS.isdisjoint(words[name]))
     if served and len(served) < len(names):
         return served
-    serving = {name for name in names if not _SERVING.isdisjoint(words[name])}
+    serving = {name for name in names if not SERVING_WORDS.isdisjoint(words[name])}
     if not serving and len(names) == _TWO:
         first = [s for s in turns.all() if s.utterance < 3]
         serving = {s.speaker for s in first if SERVES.search(s.text)}
@@ -307,7 +298,7 @@ def served_in(turns: Turns) -> frozenset[str]:
 
 def _words_of(text: str) -> frozenset[str]:
     """The words of a name or role that tell who serves and who is served."""
-    return frozenset(re.findall(r"\w+", text.lower())) & (_SERVING | _SERVED)
+    return frozenset(re.findall(r"\w+", text.lower())) & (SERVING_WORDS | SERVED_WORDS)
 
 
 def _serving_by_words(turns: Turns) -> set[str]:

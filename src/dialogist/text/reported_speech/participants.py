@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.people import NICKNAMES, ROLES, own_names
+from dialogist.text.people import NICKNAMES, own_names
+from dialogist.text.roles import ROLES
 from dialogist.text.tokens import word_set
 
 # Labels that stand for several people, or for nobody known.
