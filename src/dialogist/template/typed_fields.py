@@ -39,10 +39,12 @@ _VEHICLE = re.compile(
 )
 
 
+_BY_PATTERN = ("time", "date", "vehicle")
+"""Types that this module finds by patterns of its own."""
 _KINDS = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
     for name in FIELD_TYPES
-    if name not in ("time", "date", "vehicle")
+    if name not in _BY_PATTERN
 }
 """Kinds of entities, and the type of field that each is."""
 assert _KINDS.keys() <= set(ENTITY_KINDS), "a type of field that nothing finds"
