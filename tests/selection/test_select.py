@@ -209,3 +209,11 @@ def test_the_last_word_on_a_time_is_told_though_it_looks_stale():
     )
     text = " ".join(one.candidate.text for one in chosen_of(found, found.candidates, worth, 17))
     assert "Sunday the twenty-first" not in text
+
+
+@pytest.mark.parametrize(
+    ("label", "serves"), [("Bishop", False), ("Stafford", False), ("Dr_2", True)]
+)
+def test_a_label_serves_by_whole_words(label, serves):
+    turns = [(label, "Dinner at Luigi's tonight!"), ("Ann", "I'll bring my brother.")]
+    assert len(_candidates(turns)) == (1 if serves else 2)

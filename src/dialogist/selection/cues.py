@@ -111,9 +111,8 @@ _CUES = {
 }
 CUES = {name: re.compile(cue, re.IGNORECASE) for name, cue in _CUES.items()}
 AGENTS = re.compile(
-    "(?i)"
-    r"agent|support|system|doctor|dr\b|clerk|assistant|service|desk|staff|shop|operator|optician|"
-    r"praxis|coach|teacher|manager"
+    r"(?i)(?<![a-z])(?:agent|support|system|doctor|dr|clerk|assistant|service|desk|staff|shop|operator"
+    r"|optician|coach|teacher|manager)s?(?![a-z])"
 )
 """Labels of those who are asked for help."""
 NUMBERISH = re.compile(rf"(?i)\b(?:{_NUMBERS}|{_DAYS})\b|\d")

@@ -24,6 +24,7 @@ from dialogist.text.reported_speech.parts import part_spans
 USUAL, MOST = 0.43, 0.58
 """Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
 
+# Their sources: docs/notes/2026-11-25-selection.md, third, sixth, eighth and ninth round.
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
 _PART = 0.1  # of a fact that a reader knows by one of the statements that tell it

@@ -188,6 +188,7 @@ _CONFIRMS = re.compile(
     r"|right|correct|ok(?:ay|ey)?|alright|yeah|deal|agreed)\W*\?"
 )
 _HOUR = re.compile(r"(?i)\b(?:at|by|half|quarter|noon|o['’]?clock|\d+ ?[ap]m)\b|\d:\d\d")
+_PAST = re.compile(r"(?i)\b(?:no|not|since|ago|last|yesterday)\b")
 _TAKES_UP = re.compile(
     r"(?i)\W*(?:(?:ok|okay|k|fine|alright|all right|deal|agreed)\W+(?!but\b)|then )(?!.*\?)"
 )
@@ -280,6 +281,8 @@ def _taken_up(
 
 def _is_time(text: str) -> bool:
     """Whether a text is no more than a day or a time: "Tomorrow before eight"."""
+    if _PAST.search(text):
+        return False
     return lacks_verb(text) and (
         _HOUR.search(text) is not None or "day" in said_values(text).values
     )

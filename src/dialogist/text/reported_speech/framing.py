@@ -1,6 +1,7 @@
 """What the rules of reported speech share: turned words, capitals, and the frame "Ann says"."""
 
 from collections.abc import Container
+from typing import Final
 
 from dialogist.text.reported_speech.morphology import is_base, is_gerund
 from dialogist.text.reported_speech.participants import is_role
@@ -27,6 +28,11 @@ hygienist paramedic radiologist cardiologist paediatrician podiatrist allergist 
 reception clinic hospital hotel bank shop store garage mechanic service services care registrar
 dispatcher operator office hall enquiries bookings booking
 """)
+
+Verdict = tuple[bool, str | None]
+"""What a rule says of a sentence: whether it is of its kind, and the report; None: quote it."""
+NOT_MINE: Final[Verdict] = (False, None)
+QUOTE: Final[Verdict] = (True, None)
 
 
 class Frame:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.framing import NOT_MINE, QUOTE, Frame, Verdict, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     NOUNS_TOO,
@@ -78,13 +78,13 @@ def is_request(said: Trimmed) -> bool:
     return said.please or bool(match[1] and match[2].lower() in _ASKED_FOR)
 
 
-def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+def request(frame: Frame, said: Trimmed) -> Verdict:
     """Whether the sentence is a request in the form of a question, and how it is told."""
     match = REQUEST.fullmatch(said.text)
     if match is None or frame.listener is None or not is_request(said):
-        return False, None
+        return NOT_MINE
     if frame.chat and is_statement(match[3]):
-        return True, None  # clauses without a joint
+        return QUOTE  # clauses without a joint
     what = match[2].lower() + match[3]
     told = _wanted(frame, what) or _made(frame, "asks", "to", what)
     return told is not None, told
@@ -111,15 +111,15 @@ def _made(frame: Frame, verb: str, to: str, what: str) -> str | None:
     return frame.behind(f"{verb} {frame.listener} {to}", what, frame.listener, *mentioned)
 
 
-def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+def order(frame: Frame, said: Trimmed) -> Verdict:
     """Whether the sentence is an imperative, and how it is told."""
     text, condition = re.sub(r"(?i)^(?:just|only) (?=\w+)", "", said.text), ""
     if match := _CONDITION.fullmatch(text):
         condition, text = match[1], match[2]
     if not is_order(text):
-        return False, None
+        return NOT_MINE
     if _is_noun(text):
-        return True, None
+        return QUOTE
     return True, _ordered(frame, text, condition, said.please)
 
 

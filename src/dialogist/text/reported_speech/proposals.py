@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.framing import NOT_MINE, Frame, Verdict
 from dialogist.text.reported_speech.morphology import AUXILIARIES, gerund_of, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -33,7 +33,7 @@ _STATES = word_set("know like want have understand believe trust need love remem
 _OFFERS = word_set("help show give get bring buy pay carry take drive treat lend make fix")
 
 
-def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+def proposal(frame: Frame, said: Trimmed) -> Verdict:
     """Whether the sentence proposes, offers or wishes something, and how that is told."""
     text = said.text
     if match := _WISH.fullmatch(text):
@@ -49,7 +49,7 @@ def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, _offered(frame, match[1].lower(), match[2])
     if (match := _HOW_ABOUT.fullmatch(text)) and said.question:
         return True, _about(frame, match[1].lower(), match[2])
-    return False, None
+    return NOT_MINE
 
 
 def agreed(frame: Frame, said: Trimmed) -> str | None:

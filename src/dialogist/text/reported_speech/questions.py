@@ -8,7 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.reported_speech.framing import DATES, Frame, decapitalised
+from dialogist.text.reported_speech.framing import (
+    DATES,
+    NOT_MINE,
+    QUOTE,
+    Frame,
+    Verdict,
+    decapitalised,
+)
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     NOUNS_TOO,
@@ -247,16 +254,16 @@ def _small_first(text: str) -> str:
     return text[0].lower() + text[1:]
 
 
-def question(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+def question(frame: Frame, said: Trimmed) -> Verdict:
     """Whether the sentence is a question, and how it is told."""
     if said.tag:
         told = frame.behind("asks whether", said.text) if is_statement(said.text) else None
         return True, told
     low = said.text.lower()
     if low.startswith("i wonder"):
-        return False, None
+        return NOT_MINE
     if low.startswith(("whatever", "or ")):
-        return True, None
+        return QUOTE
     if told := _wished(frame, said.text):
         return True, told
     parts = question_of(said.text, said.question)

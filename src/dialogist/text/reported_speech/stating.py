@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from dialogist.text.people import first_names
-from dialogist.text.reported_speech.framing import DATES, Frame
+from dialogist.text.reported_speech.framing import DATES, QUOTE, Frame, Verdict
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     NOUNS_TOO,
@@ -172,7 +172,7 @@ _RELATIVE = word_set("which what whom")
 _REQUEST_BEHIND = re.compile(r"(?i), so (?:please )?([a-z]+)\b")
 
 
-def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+def statement(frame: Frame, said: Trimmed) -> Verdict:
     """How a statement is told; any sentence that nothing else is counts as one.
 
     What a speaker says of themselves needs no name before it, nor does a plain fact; claims and
@@ -181,20 +181,20 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     text = _thought_first(frame, said.text)
     text = _TO_ME.sub("", text)
     if not _is_tellable(text) or (frame.chat and _runs_on(text)):
-        return True, None
+        return QUOTE
     if offer := offered(frame, text):
         what = offer.removeprefix("offer ")
         return True, f"{frame.speaker} offers {what if what != offer else f'to {offer}'}"
     request = _REQUEST_BEHIND.search(text)
     if request and is_base(request[1].lower()):
-        return True, None
+        return QUOTE
     is_own = _is_of_speaker(text)
     if not is_own and (
         frame.chat or said.please or (_ANYBODY.match(text) and not frame.is_adviser)
     ):
-        return True, None
+        return QUOTE
     if frame.contested and _YOU_DO.match(text):
-        return True, None  # "You come too." "No."
+        return QUOTE  # "You come too." "No."
     if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
     told = frame.turn(text)

@@ -37,6 +37,14 @@ _OF_ANYBODY = re.compile(
     r"|(?:once|when|before) you (?:know it|get used to)|you (?:never|always) know|if you ask me"
     r"|(?:as|when) you (?:go|get old(?:er)?)|you get used to|you know (?:how|what) it)\b"
 )
+# A rule gets a frame and a `Trimmed`, and gives a `Verdict`: `NOT_MINE` leaves the sentence to the
+# next rule, `QUOTE` ends the search, (True, report) tells it. `Trimmed.text` is not what was said
+# but its usual spelling, without courtesy, calls and the final mark. Patterns match full words:
+#     "Well, why don't you ask him?"   why do not you ask him   (question)
+#     "Thanks, I can't come."          I cannot come
+#     "Let's go, Ann!"                 Let's go                 (called: Ann; exclaimed)
+# `tell` and `Conversation._told` refuse some sentences before; `Conversation._finished` refuses
+# reports in which "I" or "you" is left; selection may still prefer a shorter quotation.
 _RULES = (proposal, request, question, order, statement)
 
 

@@ -175,7 +175,7 @@ class _Turner:
 
     def _i(self, i: int) -> None:
         before = self._before(i)
-        if before in AUXILIARIES or before in ("nor", "than", "but_not"):
+        if before in AUXILIARIES or before in ("nor", "than"):
             raise Unsure
         if before in ("and", "or") and self._is_one_of_several(i):
             self._name(i, self.voice.speaker)

@@ -30,7 +30,7 @@ soon ever almost rather quite both all once maybe perhaps definitely certainly p
 BEFORE_A_SUBJECT = word_set("""
 if that when what because and but think hope so until before after how where know sure sorry glad
 wish while whether say believe suppose guess once than as why which who unless since though although
-everything anything all something afraid heard thought said told_that hoped knew means mean see or
+everything anything all something afraid heard thought said hoped knew means mean see or
 whenever wherever whatever
 """)
 SUBORDINATORS = word_set(
@@ -72,4 +72,4 @@ def is_adverb(word: str) -> bool:
     return word in ADVERBS or (len(word) > 4 and word.endswith("ly") and word not in _NO_ADVERBS)
 
 
-_NO_ADVERBS = word_set("reply apply supply family rely only_child bully lovely friendly italy july")
+_NO_ADVERBS = word_set("reply apply supply family rely bully lovely friendly italy july")
