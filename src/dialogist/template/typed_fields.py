@@ -39,12 +39,11 @@ _VEHICLE = re.compile(
 )
 
 
-_BY_PATTERN = ("time", "date", "vehicle")
-"""Types that this module finds by patterns of its own."""
+_FOUND_HERE = ("time", "date", "vehicle")  # by patterns of this module or phrases of time
 _KINDS = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
     for name in FIELD_TYPES
-    if name not in _BY_PATTERN
+    if name not in _FOUND_HERE
 }
 """Kinds of entities, and the type of field that each is."""
 assert _KINDS.keys() <= set(ENTITY_KINDS), "a type of field that nothing finds"
