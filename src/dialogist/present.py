@@ -110,6 +110,7 @@ class PresentOptions:
             "focus": self.focus,
             "perspective": self.perspective,
             "names": names,
+            **({} if self.with_evidence else {"evidence": False}),
         }
 
     def apply(self, summary: Summary, dialogue: Dialogue) -> PresentedSummary:

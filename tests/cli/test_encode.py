@@ -57,13 +57,13 @@ def shards_in(folder: Path) -> int:
 
 
 def test_stopped_and_killed_it_ends_with_the_same_files(dialogist, recipe, tmp_path):
-    """Ctrl-C, SIGTERM and kill -9 from outside while shards are being written; then to the end."""
-    corpus(tmp_path / "train.jsonl", 6000)
-    encode = ("data", "encode", recipe, "--data", tmp_path, "--shard-tokens", "2000")
+    """kill -9 and SIGTERM from outside while shards are being written; then to the end."""
+    corpus(tmp_path / "train.jsonl", 3000)
+    encode = ("data", "encode", recipe, "--data", tmp_path, "--shard-tokens", "1000")
     straight = dialogist(*encode, "--output", "straight")
     assert straight.returncode == 0, straight.stderr.decode()
     assert straight.stdout == b"straight\n"
-    for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
         before = shards_in(tmp_path / "cut")
         process = dialogist.start(*encode, "-o", "cut", stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60

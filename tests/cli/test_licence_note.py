@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogist.cli.licence_note import TOLD, tell_licence
+from dialogist.cli.models import TOLD, tell_licence
 
 
 @pytest.fixture

@@ -210,7 +210,7 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
-    from dialogist.cli.licence_note import tell_licence
+    from dialogist.cli.models import tell_licence
     from dialogist.model_folder.model_files import find_model
     from dialogist.model_folder.options import model_options
 

@@ -285,7 +285,7 @@ COMMAND_GROUPS = {
         "feedback": "dialogist.cli.serve:feedback_app",
     },
     "Your own model": {
-        "annotate": "dialogist.cli.annotate:annotate",
+        "annotate": "dialogist.cli.finetune:annotate",
         "finetune": "dialogist.cli.finetune:finetune",
         "init": "dialogist.cli.recipes:init",
         "train": "dialogist.cli.train:train",

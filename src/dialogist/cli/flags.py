@@ -289,7 +289,7 @@ def tell_measured_style(name: str, folder: Path) -> None:
 def _prepare_network(model: str, threads: int | None) -> None:
     import torch
 
-    from dialogist.cli.licence_note import tell_licence
+    from dialogist.cli.models import tell_licence
     from dialogist.heap import give_back_large
 
     if threads is not None:

@@ -142,12 +142,13 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
 
 def _once(found: Sequence[Chosen]) -> list[Chosen]:
     """Each statement once, where it is said last; a brief one rests on what is before it."""
-    last = {one.candidate.text: place for place, one in enumerate(found)}
-    return [
-        one
-        for place, one in enumerate(found)
-        if last[one.candidate.text] == place or len(one.candidate.text.split()) <= _BRIEF
-    ]
+    kept: dict[tuple[str, int], Chosen] = {}
+    for place, one in enumerate(found):
+        key = one.candidate.text, place * (len(one.candidate.text.split()) <= _BRIEF)
+        if (before := kept.pop(key, None)) is not None:
+            one = replace(one, units=(*one.units, *before.units))
+        kept[key] = one
+    return list(kept.values())
 
 
 def _statements(

@@ -397,7 +397,15 @@ class _Filler:
         told: tuple[Found, ...] = ()
         if section.source == "outcome" and any(s.source == "done" for s in self.template.sections):
             told = self._extracted.done
-        found = [_found(one) for one in getattr(self._extracted, section.source) if one not in told]
+        once: dict[tuple[str, str], Entry] = {}
+        for one in getattr(self._extracted, section.source):
+            if one not in told:
+                entry = _found(one)
+                first = once.setdefault((entry.owner, entry.text), entry)
+                if first is not entry:
+                    evidence = (*first.evidence, *entry.evidence)
+                    once[entry.owner, entry.text] = replace(first, evidence=evidence)
+        found = list(once.values())
         return [*found, *self._promised(found)] if section.source == "actions" else found
 
     def _promised(self, found: Sequence[Entry]) -> Iterator[Entry]:

@@ -39,10 +39,11 @@ _VEHICLE = re.compile(
 )
 
 
+_FOUND_HERE = ("time", "date", "vehicle")  # by patterns of this module or phrases of time
 _KINDS = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
     for name in FIELD_TYPES
-    if name not in ("time", "date", "vehicle")
+    if name not in _FOUND_HERE
 }
 """Kinds of entities, and the type of field that each is."""
 assert _KINDS.keys() <= set(ENTITY_KINDS), "a type of field that nothing finds"

@@ -198,7 +198,7 @@ def _english(turns: Turns) -> Extracted:
         questions=tuple(_distinct(questions_in(turns))),
         issue=tuple(issues_in(turns)),
         done=done,
-        outcome=tuple({(o.owner, o.text): o for o in outcomes_in(turns, done)}.values()),
+        outcome=tuple(outcomes_in(turns, done)),
     )
 
 
