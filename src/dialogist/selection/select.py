@@ -18,8 +18,8 @@ from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.ties import Ties, ties_of
 from dialogist.selection.units import Rarity, Unit, terms_of, units_of
 from dialogist.text.reported_speech import Conversation, Reported
-from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
+from dialogist.text.roles import written_name
 
 USUAL, MOST = 0.43, 0.58
 """Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""

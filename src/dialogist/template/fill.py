@@ -21,7 +21,7 @@ from dialogist.template.template_config import FieldSource, SectionConfig, Templ
 from dialogist.template.typed_fields import Values, has_cue
 from dialogist.text.patterns import language_of
 from dialogist.text.quantities import deadline_in
-from dialogist.text.reported_speech.participants import written_name
+from dialogist.text.roles import written_name
 from dialogist.text.tokens import sentence_spans, word_set
 
 # The sentences of a summary with the key points that a template can ask for.

@@ -12,7 +12,7 @@ from dialogist.template.filled import Cited, Entry, Filled
 from dialogist.text.clauses import clauses_of
 from dialogist.text.patterns import language_of
 from dialogist.text.people import name_mentions
-from dialogist.text.reported_speech.participants import written_name
+from dialogist.text.roles import written_name
 from dialogist.text.tokens import Replaced, replaced, sentence_spans, tokens_of
 
 _MOST = 0.5  # of the evidence's weight on the speaker's utterances: more is "rests on them"

@@ -1,11 +1,14 @@
-"""What people are in a dialogue, who of them serves and who is served: the lists of such words.
+"""Who takes part: speakers and what others call them; words for roles, who serves, who is served.
 
-They differ by what they are for, as each says; a new word may belong in several. Selection and
-reported speech have lists of their own (`selection.cues`, `reported_speech.framing`).
+The lists of words differ by what they are for, as each says; a new word may belong in several.
+Selection and reported speech have lists of their own (`selection.cues`, `reported_speech.framing`).
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from dialogist.text.people import NICKNAMES, own_names
 from dialogist.text.tokens import listed, word_set
 
 ROLES = word_set(
@@ -90,3 +93,48 @@ ROLE_NUMBERS = {
     **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
 }
 """The readers' names of those who ask and those who serve."""
+
+
+# Labels that stand for several people, or for nobody known.
+_MANY = word_set("support team staff helpdesk unknown voice")
+_TITLES = word_set("mr mrs ms miss dr doctor prof professor sir madam")
+
+
+def written_name(label: str) -> str:
+    """How reports write a speaker's label: a role as a name, "Agent"; a name as it is."""
+    name = " ".join(label.split())
+    return name.capitalize() if is_role(name) else name
+
+
+def is_role(name: str) -> bool:
+    """Whether a name is that of one person's role: "Agent"."""
+    return name.lower() in ROLES - _MANY
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A speaker: the label, how reports write it, and the words that others call them by."""
+
+    label: str
+    name: str
+    called: frozenset[str]
+
+
+def participants_of(turns: Sequence[tuple[str, str]]) -> dict[str, Participant]:
+    """The speakers of a dialogue by their labels, in the order in which they speak."""
+    introduced: dict[str, list[str]] = {}
+    for label, text in turns:
+        introduced.setdefault(label, []).extend(own_names(text))
+    found = {}
+    for label, names in introduced.items():
+        written = written_name(label)
+        called = {label.lower()} | {name.lower() for name in names}
+        for name in [label, *names]:
+            called |= _parts(name)
+        found[label] = Participant(label, written, frozenset(called) - {""})
+    return found
+
+
+def _parts(name: str) -> set[str]:
+    words = {word for word in name.lower().split() if word not in _TITLES}
+    return words | {nick for word in words for nick in NICKNAMES.get(word, ())}

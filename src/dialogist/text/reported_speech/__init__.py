@@ -11,6 +11,6 @@ the rules are not sure, the words are quoted.
 """
 
 from dialogist.text.reported_speech.conversation import Conversation, Reported
-from dialogist.text.reported_speech.participants import written_name
+from dialogist.text.roles import written_name
 
 __all__ = ["Conversation", "Reported", "written_name"]

@@ -13,7 +13,6 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import FAMILY, Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import is_order
-from dialogist.text.reported_speech.participants import is_role, participants_of
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
 from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
@@ -32,6 +31,7 @@ from dialogist.text.reported_speech.trimming import (
 )
 from dialogist.text.reported_speech.turning import Voice
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, SUBJECTS, THEY, words_of
+from dialogist.text.roles import is_role, participants_of
 from dialogist.text.tokens import sentence_spans, word_set
 
 _LEFT = re.compile(

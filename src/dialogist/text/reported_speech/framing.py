@@ -4,10 +4,10 @@ from collections.abc import Container
 from typing import Final
 
 from dialogist.text.reported_speech.morphology import is_base, is_gerund
-from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.third_persons import people_in
 from dialogist.text.reported_speech.turning import Setting, Turned, Voice, turned
 from dialogist.text.reported_speech.words import words_of
+from dialogist.text.roles import is_role
 from dialogist.text.tokens import OPENERS, word_set
 
 FAMILY = word_set("mom mum mam mommy mummy dad daddy grandma grandpa granny aunt uncle auntie")

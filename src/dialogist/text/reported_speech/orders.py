@@ -11,7 +11,6 @@ from dialogist.text.reported_speech.morphology import (
     is_participle,
     is_past,
 )
-from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -25,6 +24,7 @@ from dialogist.text.reported_speech.words import (
     Word,
     words_of,
 )
+from dialogist.text.roles import is_role
 from dialogist.text.tokens import word_set
 
 REQUEST = re.compile(

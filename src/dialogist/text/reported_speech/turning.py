@@ -21,8 +21,8 @@ from dialogist.text.reported_speech.morphology import (
     present_of,
     third_person,
 )
-from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
+from dialogist.text.roles import is_role
 from dialogist.text.tokens import word_set
 
 _GIVING = word_set("""
