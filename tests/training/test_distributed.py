@@ -266,7 +266,9 @@ def test_when_one_process_ends_all_do(tmp_path: Path, number: signal.Signals, st
     launcher = launch(folder, "stormy")
     said = end_of(launcher, timeout=60)
     assert launcher.returncode != 0
-    assert ("SIGKILL" if number == signal.SIGKILL else "exitcode  : 143") in said
+    # The other process may end of the broken connection before the launcher sees the killed one.
+    causes = {signal.SIGKILL: ("SIGKILL", "remote worker"), signal.SIGTERM: ("exitcode  : 143",)}
+    assert any(cause in said for cause in causes[number])
     assert load_checkpoint(last(folder, "stormy")).state["step"] == step
     assert not (folder / "stormy" / "together-0.json").exists()
 
