@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from dialogist.cli import forms
+from dialogist.cli import output_formats
 
 CALL = {
     "id": "a",
@@ -54,7 +54,7 @@ def test_a_pipe_is_written_to(dialogist, calls, form):
 
 
 def test_a_full_disk_names_the_file_and_the_remedy(dialogist, calls, monkeypatch):
-    monkeypatch.setattr(forms, "_opened", lambda *_: Full())
+    monkeypatch.setattr(output_formats, "_opened", lambda *_: Full())
     found = dialogist("summarize", calls, "--output", calls.with_name("out.txt"))
     assert found.returncode == 1
     assert "out.txt: cannot be written: No space left on device; make room" in found.stderr.decode()
