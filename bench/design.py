@@ -21,7 +21,7 @@ _WAYS = {
         "data/readers/registry.py:read_dialogues",
         "pipeline/summarizer.py:Summarizer.stream",
         "pipeline/faithful.py:faithful_summaries",
-        "selection/select.py:told_of",
+        "selection/select.py:report_dialogue",
         "text/reported_speech/conversation.py:Conversation.report",
         "selection/statements.py:candidates_of",
         "selection/network.py:Network.worth",

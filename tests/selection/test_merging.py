@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dialogist.selection.merging import merged
 from dialogist.selection.network import bundled_network
-from dialogist.selection.select import select, told_of
+from dialogist.selection.select import report_dialogue, select
 from dialogist.selection.statements import candidates_of
 from dialogist.text.quantities import Quantity, quantities
 
@@ -30,7 +30,7 @@ _DIALOGUES = st.lists(
 
 def _all(turns: list[tuple[str, str]]) -> list[str]:
     """All statements of a dialogue, with neighbours told as one."""
-    found = told_of(turns)
+    found = report_dialogue(turns)
     candidates = candidates_of(found.conversation, found.units, found.told)
     return [one.text for one, _ in merged(candidates, found.units, found.conversation)]
 
@@ -72,7 +72,7 @@ def test_quotations_of_one_speaker_share_a_label_where_nobody_else_is_told():
 
 def _without(turns: list[tuple[str, str]], left_out: str) -> list[str]:
     """All statements of a dialogue but those that hold some words."""
-    found = told_of(turns)
+    found = report_dialogue(turns)
     kept = [
         one
         for one in candidates_of(found.conversation, found.units, found.told)
@@ -218,7 +218,7 @@ def test_a_message_that_goes_on_in_the_next_one_is_quoted_with_it():
 
 
 def test_candidates_name_the_unit_that_their_pronouns_need():
-    found = told_of([("Ann", "I bought a lamp. It is broken."), ("Bo", "Oh.")])
+    found = report_dialogue([("Ann", "I bought a lamp. It is broken."), ("Bo", "Oh.")])
     first, second = candidates_of(found.conversation, found.units, found.told)
     assert first.needs is None
     assert second.needs == 0
@@ -243,7 +243,7 @@ def _values(number: Quantity) -> set[float]:
 @settings(max_examples=60, deadline=None)
 @given(_DIALOGUES)
 def test_statements_say_only_what_their_units_say(turns):
-    found = told_of(turns)
+    found = report_dialogue(turns)
     candidates = candidates_of(found.conversation, found.units, found.told)
     for one, _ in merged(candidates, found.units, found.conversation):
         said = " ".join(found.units[i].text for i in one.units)

@@ -4,7 +4,7 @@ import numpy as np
 
 from dialogist.selection.network import bundled_network
 from dialogist.selection.pieces import CandidatePieces, PieceTable, mean_and_peak
-from dialogist.selection.select import told_of
+from dialogist.selection.select import report_dialogue
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import units_of
 
@@ -56,7 +56,7 @@ def test_words_change_what_a_candidate_is_worth() -> None:
     """Features alone cannot tell these two apart: same places, lengths and cues."""
     network = bundled_network()
     found = [
-        told_of([("Ann", f"My {thing} is {state}."), ("Bo", "Oh.")])
+        report_dialogue([("Ann", f"My {thing} is {state}."), ("Bo", "Oh.")])
         for thing, state in (("kidney", "infected"), ("jumper", "yellow"))
     ]
     sums = [
@@ -68,8 +68,8 @@ def test_words_change_what_a_candidate_is_worth() -> None:
 
 def test_a_long_dialogue_is_read_as_its_parts_are() -> None:
     network = bundled_network()
-    one = told_of([("Ann", "My internet has been down since Monday.")] * 3)
-    many = told_of([("Ann", "My internet has been down since Monday.")] * 1200)
+    one = report_dialogue([("Ann", "My internet has been down since Monday.")] * 3)
+    many = report_dialogue([("Ann", "My internet has been down since Monday.")] * 1200)
     words = [
         network.words_seen(network.piece_table.pieces_of(told.units, told.candidates))
         for told in (one, many)

@@ -7,7 +7,7 @@ import pytest
 
 from dialogist.selection.choice import Choice
 from dialogist.selection.network import Worth, bundled_network
-from dialogist.selection.select import chosen_of, select, told_of
+from dialogist.selection.select import chosen_of, report_dialogue, select
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.units import units_of
 
@@ -24,7 +24,7 @@ TALK = [
 
 
 def _candidates(turns: list[tuple[str, str]]) -> list[Candidate]:
-    found = told_of(turns)
+    found = report_dialogue(turns)
     return candidates_of(found.conversation, found.units, found.told)
 
 
@@ -148,10 +148,10 @@ def test_what_must_be_there_comes_first():
 
 
 def test_probabilities_are_the_same_in_many_threads():
-    alone = [one.chance for one in select(TALK, bundled_network(), 30)]
+    alone = [one.probability for one in select(TALK, bundled_network(), 30)]
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: select(TALK, bundled_network(), 30), range(8)):
-            np.testing.assert_allclose([one.chance for one in found], alone)
+            np.testing.assert_allclose([one.probability for one in found], alone)
 
 
 def test_nothing_is_said_of_nothing():
@@ -169,7 +169,7 @@ def test_a_no_with_its_reason_is_not_dropped():
 @pytest.mark.parametrize("text", ["If not, come back to me.", "Otherwise I will call you."])
 def test_what_hangs_on_a_condition_needs_the_clause_before(text):
     turns = [("Ann", "The garage repairs the car once more."), ("Bo", text)]
-    assert told_of(turns).candidates[-1].needs == 0
+    assert report_dialogue(turns).candidates[-1].needs == 0
 
 
 def test_what_is_said_first_has_more_worth_and_a_greeting_is_no_opening():
@@ -181,7 +181,7 @@ def test_what_is_said_first_has_more_worth_and_a_greeting_is_no_opening():
         ("Gwen", "I'll ask the printer for the ninth, just in case."),
         ("Noor", "He already said no once, when we had the flood."),
     ]
-    found = told_of(turns)
+    found = report_dialogue(turns)
     own = found.candidates
     even = np.full(len(own), 0.3)
     none = np.zeros((0, 2), dtype=np.int64)
@@ -197,12 +197,12 @@ def test_the_last_word_on_a_time_is_told_though_it_looks_stale():
         ("Lotte", "Sunday the twenty-first, then, at five."),
         ("Ines", "I'll tell the vicar."),
     ]
-    found = told_of(turns)
+    found = report_dialogue(turns)
     candidates = found.candidates
     worth = _worth([0.3] * 3, stale=[0.0, 0.3, 0.0])
     text = " ".join(one.candidate.text for one in chosen_of(found, candidates, worth, 17))
     assert "Sunday the twenty-first" in text
-    found = told_of([*turns, ("Tariq", "Sunday? No, Monday at six.")])
+    found = report_dialogue([*turns, ("Tariq", "Sunday? No, Monday at six.")])
     worth = _worth(
         [0.3] * 3 + [0.0] * (len(found.candidates) - 3),
         stale=[0.0, 0.3] + [0.0] * (len(found.candidates) - 2),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dialogist.selection.select import told_of
+from dialogist.selection.select import report_dialogue
 
 _PAIRS = yaml.safe_load((Path(__file__).parent / "settled.yaml").read_text(encoding="utf-8"))[0]
 
@@ -22,7 +22,7 @@ def _dialogues() -> list[tuple[list[tuple[str, str]], str]]:
 @pytest.mark.parametrize(("turns", "expected"), _dialogues())
 def test_a_brief_answer_is_told_with_what_it_settles(turns, expected):
     last = len(turns) - 1
-    found = told_of(turns)
+    found = report_dialogue(turns)
     told = [
         one.text
         for one in found.candidates

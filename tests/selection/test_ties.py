@@ -6,7 +6,7 @@ import pytest
 from dialogist.selection.choice import Choice
 from dialogist.selection.features import pairs_of, rows_of, signs_of
 from dialogist.selection.network import Worth, bundled_network
-from dialogist.selection.select import chosen_of, select, told_of
+from dialogist.selection.select import chosen_of, report_dialogue, select
 from dialogist.selection.ties import ties_of
 
 PRINTER = [
@@ -19,7 +19,7 @@ PRINTER = [
 
 
 def _tied(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    found = told_of(turns)
+    found = report_dialogue(turns)
     candidates = found.candidates
     pairs = ties_of(candidates, found.units).pairs
     return [(candidates[i].text, candidates[j].text) for i, j in sorted(pairs)]
@@ -155,14 +155,14 @@ def test_a_changed_plan_is_told_with_its_change_or_not_at_all():
 
 def test_an_answer_under_a_condition_is_told_with_the_question_that_names_it():
     turns = [("Customer", "And if it fails again?"), ("Agent", "Then you get the full 2,400.")]
-    [one] = told_of(turns).candidates
+    [one] = report_dialogue(turns).candidates
     assert "if it fails again" in one.text
     assert "2,400" in one.text
 
 
 def test_an_answer_without_a_clause_is_told_with_its_question():
     turns = [("Caller", "And the notice?"), ("Agent", "Yes, one month, if you send us a proof.")]
-    [one] = told_of(turns).candidates
+    [one] = report_dialogue(turns).candidates
     assert one.text.index("notice") < one.text.index("one month")
 
 
@@ -189,7 +189,7 @@ def test_ties_are_kept_by_an_exact_search():
 def test_facts_that_stand_in_few_words_make_a_short_summary():
     people = ("Ann", "Bo", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ivo", "Jan")
     turns = [(one, f"I bought {n + 2} tables in Leeds yesterday.") for n, one in enumerate(people)]
-    found = told_of(turns)
+    found = report_dialogue(turns)
     candidates = found.candidates
     said = []
     for alone in ([0.9] * 3 + [0.2] * 7, [0.41] * 10):
@@ -232,7 +232,7 @@ def test_facts_that_stand_in_few_words_make_a_short_summary():
 def test_offers_that_are_passed_over_and_values_that_are_corrected_are_not_told(
     turns: list[tuple[str, str]], barred: list[str]
 ):
-    found = told_of(turns)
+    found = report_dialogue(turns)
     texts = [found.candidates[i].text for i in ties_of(found.candidates, found.units).barred]
     assert len(texts) == len(barred)
     assert all(words in text for words, text in zip(barred, texts, strict=True))
@@ -246,7 +246,7 @@ def test_signs_of_a_change_make_a_statement_stale():
             ("Guest", reply),
             ("Staff", "Your table is booked."),
         ]
-        found = told_of(turns)
+        found = report_dialogue(turns)
         candidates, network = found.candidates, bundled_network()
         worth = network.worth(
             rows_of(candidates, found.units, network.normalized(found.features(network.rarity))),

@@ -1,7 +1,7 @@
 """Hours of conversation take hours' time, not its square: nothing is read again for each find."""
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.selection.select import told_of
+from dialogist.selection.select import report_dialogue
 from dialogist.selection.ties import ties_of
 from dialogist.template.extract import superseded
 from dialogist.template.extract.extraction import extract
@@ -29,7 +29,7 @@ class Counted(list):
 
 
 def test_ties_go_through_the_units_a_few_times():
-    told = told_of(conversation(30))
+    told = report_dialogue(conversation(30))
     units = Counted(told.units)
     ties_of(told.candidates, units)
     assert 0 < units.times < 20 < len(told.candidates)

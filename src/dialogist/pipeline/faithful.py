@@ -164,17 +164,17 @@ def _statements(
     notes = ProfileNotes(dialogue) if dialogue.profile and most is None else None
     place = 0
     for one in found:
-        text, chance = one.candidate.text, round(one.chance, 4)
-        spans = tuple(_span(*turns[u.turn], u, chance) for u in one.units)
+        text, probability = one.candidate.text, round(one.probability, 4)
+        spans = tuple(_span(*turns[u.turn], u, probability) for u in one.units)
         text, fields = notes.note(text, spans) if notes is not None else (text, ())
         kind, end = one.candidate.kind, place + len(text)
-        yield Statement(text, place, end, "", spans, chance, "passed", kind, fields)
+        yield Statement(text, place, end, "", spans, probability, "passed", kind, fields)
         place = end + 1
 
 
-def _span(number: int, said: Shortened, unit: Unit, chance: float) -> EvidenceSpan:
+def _span(number: int, said: Shortened, unit: Unit, probability: float) -> EvidenceSpan:
     """Where a unit stands in an utterance as it was read."""
-    return EvidenceSpan(number, said.place(unit.start), said.place(unit.end - 1) + 1, chance)
+    return EvidenceSpan(number, said.place(unit.start), said.place(unit.end - 1) + 1, probability)
 
 
 def _bare(statements: Sequence[Statement]) -> tuple[Statement, ...]:

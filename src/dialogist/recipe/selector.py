@@ -29,7 +29,7 @@ from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
 from dialogist.selection.network import BUNDLED, CLIP
 from dialogist.selection.pieces import REACH_OF_WORDS, PieceTable, piece_table
-from dialogist.selection.select import Told
+from dialogist.selection.select import ReportedDialogue
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Rarity, terms_of
 from dialogist.text.tokens import counted
@@ -265,7 +265,7 @@ def _counted(lengths: Sequence[int], times: Sequence[int]) -> Tensor:
     return before.repeat_interleave(torch.tensor(times))
 
 
-def _rarity(dialogues: Iterable[Told]) -> Rarity:
+def _rarity(dialogues: Iterable[ReportedDialogue]) -> Rarity:
     counts: Counter[str] = Counter()
     number = 0
     for one in dialogues:

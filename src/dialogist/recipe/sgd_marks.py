@@ -12,7 +12,7 @@ from zlib import crc32
 
 from dialogist.errors import DataError
 from dialogist.selection.cues import CUES
-from dialogist.selection.select import Told, told_of
+from dialogist.selection.select import ReportedDialogue, report_dialogue
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import terms_of
 
@@ -57,7 +57,7 @@ class Marked:
 
     id: str
     turns: Sequence[tuple[str, str]]
-    told: Told
+    told: ReportedDialogue
     facts: tuple[Fact, ...]
     stale: tuple[_Spans, ...]
     knows_stale: bool = True
@@ -130,7 +130,7 @@ def read_marked(path: Path, is_validation: bool | None = None) -> list[Marked]:
 def marked_of(record: Any, where: str) -> Marked:
     """The dialogue of a record; ``where`` names it in errors."""
     turns = [(speaker, text) for speaker, text in record["turns"]]
-    told = told_of(turns)
+    told = report_dialogue(turns)
     said = frozenset(terms_of(" ".join(text for _, text in turns)))
     names = frozenset(terms_of(" ".join(speaker for speaker, _ in turns)))
     facts, stale = [], []
@@ -156,7 +156,7 @@ def _spans(
         yield turn, place, place + len(words)
 
 
-def _shares(told: Told, span: tuple[int, int, int]) -> dict[int, float]:
+def _shares(told: ReportedDialogue, span: tuple[int, int, int]) -> dict[int, float]:
     turn, start, end = span
     return {
         i: (min(end, unit.end) - max(start, unit.start)) / (end - start)
@@ -329,7 +329,7 @@ def read_sgd(path: Path, count: int, seed: int = 5) -> list[Marked]:
 def _record(record: dict[str, Any], labels: tuple[str, str]) -> dict[str, Any]:
     names = dict(zip(("USER", "SYSTEM"), labels, strict=True))
     turns = [(names[turn["s"]], turn["t"]) for turn in record["turns"]]
-    said, told = said_in(record["turns"]), told_of(turns)
+    said, told = said_in(record["turns"]), report_dialogue(turns)
     holding, wrong = _places(said, told)
     keys = list(_fewest(holding, wrong, set(said.facts())))
     keys += [i for i in _outcomes(said, told) if i not in keys]
@@ -340,7 +340,7 @@ def _record(record: dict[str, Any], labels: tuple[str, str]) -> dict[str, Any]:
     return {"id": f"sgd-{record['id']}", "turns": turns, "statements": statements}
 
 
-def _places(said: Said, told: Told) -> tuple[dict[int, set[str]], set[int]]:
+def _places(said: Said, told: ReportedDialogue) -> tuple[dict[int, set[str]], set[int]]:
     """Of the units that can be told: the values that hold in each, and those with any other."""
     facts = said.facts()
     usable = {unit for one in told.candidates for unit in one.units}
@@ -366,7 +366,7 @@ def _fewest(holding: dict[int, set[str]], wrong: set[int], left: set[str]) -> It
         yield best
 
 
-def _outcomes(said: Said, told: Told) -> Iterator[int]:
+def _outcomes(said: Said, told: ReportedDialogue) -> Iterator[int]:
     """Yield of each turn that tells an outcome the unit that most likely does; it asks nothing."""
     usable = {unit for one in told.candidates for unit in one.units}
     for turn in said.outcomes:

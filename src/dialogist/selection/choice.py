@@ -49,8 +49,8 @@ class Choice:
         self._alone = np.where(usable, self.worth.alone * fresh, _NONE)
         self._alone[list(self.must)] = _MUST
         self._together = {
-            (int(i), int(j)): float(chance) * min(fresh[i], fresh[j])
-            for (i, j), chance in zip(self.worth.places, self.worth.together, strict=True)
+            (int(i), int(j)): float(probability) * min(fresh[i], fresh[j])
+            for (i, j), probability in zip(self.worth.places, self.worth.together, strict=True)
         }
         self._fill()
 
@@ -75,7 +75,7 @@ class Choice:
     def facts(self, chosen: Sequence[int]) -> float:
         """How many facts some candidates are expected to tell, less what they lose."""
         own = set(chosen)
-        both = sum(chance for (i, j), chance in self._together.items() if {i, j} <= own)
+        both = sum(probability for (i, j), probability in self._together.items() if {i, j} <= own)
         lost = sum(loss for (i, j), loss in self.ties.items() if i in own and j not in own)
         return float(sum(max(self._alone[i], 0.0) for i in chosen)) + both - lost
 

@@ -41,7 +41,7 @@ _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedDialogue:
     """A dialogue in units, what is told of each by turn and start, and who tells it."""
 
     units: list[Unit]
@@ -67,16 +67,16 @@ class Chosen:
 
     candidate: Candidate
     units: tuple[Unit, ...]
-    chance: float
+    probability: float
 
 
-def told_of(turns: Sequence[tuple[str, str]]) -> Told:
+def report_dialogue(turns: Sequence[tuple[str, str]]) -> ReportedDialogue:
     """A dialogue of speakers and texts, told unit by unit."""
     conversation = Conversation(turns, part_spans)
     told = {
         (turn, one.start): one for turn in range(len(turns)) for one in conversation.report(turn)
     }
-    return Told(units_of(turns), told, conversation)
+    return ReportedDialogue(units_of(turns), told, conversation)
 
 
 def select(
@@ -94,7 +94,7 @@ def select(
     ``usual``: the share of the dialogue's words that a summary has where its facts are spread
     evenly; it has fewer where they stand in few words, more where a few words more tell much.
     """
-    found = told_of(turns)
+    found = report_dialogue(turns)
     units, candidates = found.units, found.candidates
     if not candidates:
         return []
@@ -110,7 +110,7 @@ def select(
 
 
 def chosen_of(
-    found: Told,
+    found: ReportedDialogue,
     candidates: Sequence[Candidate],
     worth: Worth,
     budget: int,
@@ -242,7 +242,7 @@ def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool
 
 
 def _frame(
-    found: Told,
+    found: ReportedDialogue,
     candidates: Sequence[Candidate],
     worth: Worth,
     budget: int,

@@ -13,6 +13,7 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import FAMILY, Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import is_order
+from dialogist.text.reported_speech.person_shift import SpeakerListener
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
 from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
@@ -29,7 +30,6 @@ from dialogist.text.reported_speech.trimming import (
     trimmed,
     without_addresses,
 )
-from dialogist.text.reported_speech.turning import Voice
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, SUBJECTS, THEY, words_of
 from dialogist.text.roles import is_role, participants_of
 from dialogist.text.tokens import sentence_spans, word_set
@@ -113,7 +113,7 @@ class Conversation:
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
-        self._voices: dict[int, Voice | None] = {}
+        self._pairs: dict[int, SpeakerListener | None] = {}
         self._chats: dict[int, bool] = {}
         self._denials: dict[int, int] = {}
 
@@ -145,15 +145,15 @@ class Conversation:
     def answer(self, question: int, answer: int) -> Reported | None:
         """A short answer told with what it answers; None where no rule is sure."""
         asked, said = self._of(question), self._of(answer)
-        voice = self._voice(question)
-        if voice is None or not asked or not self._answers(question, answer):
+        pair = self._pair(question)
+        if pair is None or not asked or not self._answers(question, answer):
             return None
-        meant = self._meant(question, len(asked) - 1, voice)
+        meant = self._meant(question, len(asked) - 1, pair)
         if meant is None:
             return None
         answerer = self._people[self._turns[answer][0]].name
         several = sum(one.said.question for one in asked) > 1
-        exchange = Exchange(voice.speaker, answerer, len(self._named) == 2, several)
+        exchange = Exchange(pair.speaker, answerer, len(self._named) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -246,19 +246,19 @@ class Conversation:
                 found.setdefault(word, []).append(label)
         return found
 
-    def _voice(self, turn: int) -> Voice | None:
-        if turn not in self._voices:
+    def _pair(self, turn: int) -> SpeakerListener | None:
+        if turn not in self._pairs:
             speaker = self._people[self._turns[turn][0]].name
             label = self.listener(turn)
             listener = None if label is None else self._people[label].name
             is_named = bool(speaker) and speaker != listener
             usable = is_named and SUBJECTS.isdisjoint((speaker.lower(), (listener or "").lower()))
-            self._voices[turn] = Voice(speaker, listener) if usable else None
-        return self._voices[turn]
+            self._pairs[turn] = SpeakerListener(speaker, listener) if usable else None
+        return self._pairs[turn]
 
     def _told(self, turn: int, place: int) -> str | None:
-        voice = self._voice(turn)
-        if voice is None:
+        pair = self._pair(turn)
+        if pair is None:
             return None
         sentence = self._of(turn)[place]
         said = sentence.said
@@ -266,16 +266,16 @@ class Conversation:
             return None
         if self._may_address_another(turn, place):
             return None
-        if (said.called or "").lower() in FAMILY and voice.listener and is_role(voice.listener):
+        if (said.called or "").lower() in FAMILY and pair.listener and is_role(pair.listener):
             return None  # "Mam, you're there till noon", on the phone with an agent
-        meant = self._meant(turn, place, voice)
+        meant = self._meant(turn, place, pair)
         if meant is None:
             return None
         if any(own_names(sentence.words)):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
         if place == 0 and said.joined and not said.question and is_order(said.text):
             return None  # "And meet other drivers" goes on with what somebody else said
-        frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
+        frame = Frame(pair, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)
 
     def _may_address_another(self, turn: int, place: int) -> bool:
@@ -321,13 +321,13 @@ class Conversation:
         found = self.answer(turn - 1, turn)
         return None if found is None else found.text
 
-    def _meant(self, turn: int, place: int, voice: Voice) -> str | None:
+    def _meant(self, turn: int, place: int, pair: SpeakerListener) -> str | None:
         text = self._of(turn)[place].said.text
         if not any(word.low in SINGULAR_THIRD for word in words_of(text)):
-            return who_is_meant(text, voice, ())
+            return who_is_meant(text, pair, ())
         if self._is_chat(turn):
-            return who_is_meant(text, voice, ())  # names in small letters are not seen
-        return who_is_meant(text, voice, self._mentioned(turn, place))
+            return who_is_meant(text, pair, ())  # names in small letters are not seen
+        return who_is_meant(text, pair, self._mentioned(turn, place))
 
     def _mentioned(self, turn: int, place: int) -> list[Person]:
         """The people mentioned in the sentences before, as their speakers would name them."""
@@ -337,17 +337,17 @@ class Conversation:
             before[:0] = [(turn, i) for i in range(len(self._of(turn)))]
         found: list[Person] = []
         for said, number in before[-_LOOK_BACK:]:
-            voice = self._voice(said)
-            if voice is not None:
-                found += unnamed_in(self._of(said)[number].said.text, voice, found)
+            pair = self._pair(said)
+            if pair is not None:
+                found += unnamed_in(self._of(said)[number].said.text, pair, found)
             found += self._people_in(said, number)
         return found
 
     def _people_in(self, turn: int, place: int) -> list[Person]:
         if (turn, place) not in self._mentions:
-            voice = self._voice(turn)
+            pair = self._pair(turn)
             text = self._of(turn)[place].said.text
-            self._mentions[turn, place] = [] if voice is None else people_in(text, voice)
+            self._mentions[turn, place] = [] if pair is None else people_in(text, pair)
         return self._mentions[turn, place]
 
     def _finished(self, told: str | None, meant: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Literal
 from dialogist.text.reported_speech.framing import DATES, Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
+from dialogist.text.reported_speech.person_shift import SpeakerListener, possessive
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
@@ -17,7 +18,6 @@ from dialogist.text.reported_speech.questions import asked as asked_clause
 from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
-from dialogist.text.reported_speech.turning import Voice, possessive
 from dialogist.text.reported_speech.words import (
     ADVERBS,
     DETERMINERS,
@@ -147,7 +147,7 @@ class Exchange:
         is_assent = answer.is_empty or _agrees(answer) or bool(CONFIRMED.fullmatch(answer.text))
         if is_assent and _TIMES.fullmatch(asked.text) and _A_DAY_OR_HOUR.search(asked.text):
             return f"{self._both()} agree on {_small_time(asked.text)}"
-        frame = Frame(Voice(self.asker, self.answerer))
+        frame = Frame(SpeakerListener(self.asker, self.answerer))
         if is_assent and (offer := offered(frame, asked.text)):
             return f"{self.asker} will {offer}"
         what = (
@@ -201,9 +201,9 @@ class Exchange:
         is_plural = fragment[2].endswith("s") and not fragment[2].endswith("ss")
         if is_plural != (said[0].lower() == "they "):
             return None
-        what = Frame(Voice(self.asker, self.answerer)).turn(fragment[2])
-        frame = Frame(Voice(self.answerer, self.asker))
-        told = frame.turn(f"the {answer[said.end() :]}")
+        what = Frame(SpeakerListener(self.asker, self.answerer)).in_third_person(fragment[2])
+        frame = Frame(SpeakerListener(self.answerer, self.asker))
+        told = frame.in_third_person(f"the {answer[said.end() :]}")
         if what is None or told is None or told.plural or not is_statement(f"It {told.text[4:]}"):
             return None
         return f"{what.text} {told.text[4:]}"
@@ -225,8 +225,8 @@ class Exchange:
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
         if yes and _CONDITION.fullmatch(rest):
             told = self._decided(asked, True, "")
-            frame = Frame(Voice(self.answerer, self.asker))
-            condition = frame.turn(decapitalised(rest), None, self.answerer)
+            frame = Frame(SpeakerListener(self.answerer, self.asker))
+            condition = frame.in_third_person(decapitalised(rest), None, self.answerer)
             if told is None or condition is None or condition.plural:
                 return None
             return f"{told} {condition.text}"
@@ -237,7 +237,7 @@ class Exchange:
             if repeated == "other":
                 return None
             rest = ""
-        frame = Frame(Voice(self.asker, self.answerer))
+        frame = Frame(SpeakerListener(self.asker, self.answerer))
         if told := self._settled(asked, yes):
             return f"{told} {decapitalised_phrase(rest)}".strip()
         question = question_of(asked.text, asked.question)
@@ -247,7 +247,7 @@ class Exchange:
 
     def _settled(self, asked: Trimmed, yes: bool) -> str | None:
         """A proposal, a request or an offer taken or not."""
-        frame = Frame(Voice(self.asker, self.answerer))
+        frame = Frame(SpeakerListener(self.asker, self.answerer))
         if what := agreed(frame, asked):
             if yes:
                 who = "They agree" if self.two else f"{self.answerer} agrees"
@@ -266,7 +266,7 @@ class Exchange:
             what = decapitalised(asked.text)
         else:
             return None
-        told = frame.turn(what, self.answerer, self.asker, self.answerer)
+        told = frame.in_third_person(what, self.answerer, self.asker, self.answerer)
         verb = "agrees" if yes else "declines"
         if told is None or ":" in told.text:
             return None
@@ -276,11 +276,11 @@ class Exchange:
         """ "Shall I call you?": an offer taken or not."""
         subject = question.subject.lower()
         if subject == "i" and question.auxiliary == "shall":
-            told = frame.turn(question.rest, self.asker, self.asker)
+            told = frame.in_third_person(question.rest, self.asker, self.asker)
             if told is not None and yes:
                 return f"{self.asker} will {told.text}"
             rest = re.sub(r"(?i) (?:for )?you\b", "", question.rest, count=1)
-            told = frame.turn(rest, self.asker, self.asker, self.answerer)
+            told = frame.in_third_person(rest, self.asker, self.asker, self.answerer)
             if told is not None:
                 return f"{self.answerer} declines {possessive(self.asker)} offer to {told.text}"
         return None
@@ -295,7 +295,7 @@ class Exchange:
         clause = question.clause() if yes else negated(question)
         if clause is not None and not yes:
             clause = _SOME.sub(r"any\1", clause)
-        told = None if clause is None else frame.turn(clause)
+        told = None if clause is None else frame.in_third_person(clause)
         if told is None:
             return None
         are_both = yes and self._are_both(question)
@@ -314,7 +314,10 @@ class Exchange:
 
     def _are_both(self, question: Question) -> bool:
         """Whether "we" are the two who speak: of a customer it may be a family or a firm."""
-        roles = (Voice(self.asker, self.answerer), Voice(self.answerer, self.asker))
+        roles = (
+            SpeakerListener(self.asker, self.answerer),
+            SpeakerListener(self.answerer, self.asker),
+        )
         is_joint = _JOINT.match(f"{question.auxiliary} {question.rest}")
         is_service = any(Frame(one).is_adviser for one in roles)
         is_we = self.two and question.subject.lower() == "we"
@@ -322,7 +325,7 @@ class Exchange:
 
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
-        is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
+        is_adviser = Frame(SpeakerListener(self.answerer, self.asker)).is_adviser
         is_own = text.startswith(self.answerer)
         if is_own or is_plain(text, is_adviser):
             return text
@@ -345,13 +348,15 @@ class Exchange:
     def _wanted(self, question: Question, rest: str) -> str | None:
         """ "What did you order?" "My lunch.": the object of what was done, or who did it."""
         clause, opening = question.clause(), question.opening.lower()
-        answer = Frame(Voice(self.answerer, self.asker)).turn(rest, self.answerer, self.answerer)
+        answer = Frame(SpeakerListener(self.answerer, self.asker)).in_third_person(
+            rest, self.answerer, self.answerer
+        )
         if clause is None or answer is None or answer.plural:
             return None
         if opening == "who" and not question.subject and _NAME.fullmatch(rest):
-            told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+            told = Frame(SpeakerListener(self.asker, self.answerer)).in_third_person(clause)
             return None if told is None or told.plural else f"{rest} {told.text}"
-        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        told = Frame(SpeakerListener(self.asker, self.answerer)).in_third_person(clause)
         if told is None or told.plural:
             return None
         if not question.subject:
@@ -361,7 +366,7 @@ class Exchange:
         return self._finished(question, f"{told.text} {decapitalised_phrase(answer.text)}")
 
     def _finished(self, question: Question, text: str) -> str:
-        frame = Frame(Voice(self.asker, self.answerer))
+        frame = Frame(SpeakerListener(self.asker, self.answerer))
         return text if question.subject.lower() == "you" else self._said(frame, text)
 
     def _placed(self, question: Question, rest: str) -> str | None:
@@ -373,8 +378,8 @@ class Exchange:
         clause = question.clause()
         if where is None or clause is None or not question.subject:
             return None
-        frame = Frame(Voice(self.asker, self.answerer))
-        told = frame.turn(clause)
+        frame = Frame(SpeakerListener(self.asker, self.answerer))
+        told = frame.in_third_person(clause)
         maybe = question.auxiliary in _MAYBE and question.auxiliary != "would"
         if told is None or maybe or _ENDS_IN_A_PLACE.search(told.text):
             return None
@@ -383,7 +388,7 @@ class Exchange:
     def _lasting(self, question: Question, rest: str) -> str | None:
         """ "How long do you need it?" "Until Friday.": "needs it until Friday"."""
         clause = (question.clause() or "").removesuffix(" for")
-        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        told = Frame(SpeakerListener(self.asker, self.answerer)).in_third_person(clause)
         if not clause or told is None or told.plural or question.auxiliary in _MAYBE - {"will"}:
             return None
         if _SPAN.fullmatch(rest):
@@ -398,7 +403,7 @@ class Exchange:
         """ "When it started: “Saturday, after swimming”"."""
         if not _HEADING.match(question.opening) or not question.subject:
             return None
-        told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
+        told = asked_clause(Frame(SpeakerListener(self.asker, self.answerer)), question)
         if told is None or told.endswith((" is", " was", " are", " were")):
             return None
         return f"{told[0].upper()}{told[1:]}: “{rest}”"

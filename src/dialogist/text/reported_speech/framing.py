@@ -4,8 +4,13 @@ from collections.abc import Container
 from typing import Final
 
 from dialogist.text.reported_speech.morphology import is_base, is_gerund
+from dialogist.text.reported_speech.person_shift import (
+    PrecedingNames,
+    ShiftedText,
+    SpeakerListener,
+    shift_person,
+)
 from dialogist.text.reported_speech.third_persons import people_in
-from dialogist.text.reported_speech.turning import Setting, Turned, Voice, turned
 from dialogist.text.reported_speech.words import words_of
 from dialogist.text.roles import is_role
 from dialogist.text.tokens import OPENERS, word_set
@@ -44,16 +49,16 @@ class Frame:
 
     def __init__(
         self,
-        voice: Voice,
+        pair: SpeakerListener,
         small: Container[str] = (),
         contested: bool = False,
         chat: bool = False,
     ) -> None:
-        self.speaker = voice.speaker
-        self.listener = voice.listener
+        self.speaker = pair.speaker
+        self.listener = pair.listener
         self.contested = contested
         self.chat = chat
-        self._voice = voice
+        self._pair = pair
         self._small = small
 
     @property
@@ -62,22 +67,24 @@ class Frame:
         words = self.speaker.lower().replace(".", " ").split()
         return bool(words) and (words[0] in _ADVISERS or words[-1] in _ADVISERS)
 
-    def turn(self, text: str, owner: str | None = None, *mentioned: str) -> Turned | None:
+    def in_third_person(
+        self, text: str, owner: str | None = None, *mentioned: str
+    ) -> ShiftedText | None:
         """``text`` in the third person.
 
         ``owner``: the name of the subject before it; ``mentioned``: the names before it.
         """
-        lone = not people_in(text, self._voice)
-        return turned(text, self._voice, Setting(owner, mentioned, lone))
+        lone = not people_in(text, self._pair)
+        return shift_person(text, self._pair, PrecedingNames(owner, mentioned, lone))
 
     def behind(self, verb: str, text: str, owner: str | None = None, *mentioned: str) -> str | None:
         """ "Ann" + ``verb`` + ``text`` in the third person."""
-        told = self.turn(self.lowered(text), owner, *(mentioned or (self.speaker,)))
+        told = self.in_third_person(self.lowered(text), owner, *(mentioned or (self.speaker,)))
         return None if told is None else f"{self.speaker} {verb} {told.text}"
 
     def labelled(self, text: str) -> str | None:
         """ "Ann:" + ``text`` in the third person; None where "they" would not be clear in it."""
-        told = self.turn(self.lowered(text), None, self.speaker)
+        told = self.in_third_person(self.lowered(text), None, self.speaker)
         if told is None or told.plural:
             return None
         if not is_role(self.speaker) and any(word.low in _OF_SPEAKER for word in words_of(text)):

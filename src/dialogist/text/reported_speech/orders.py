@@ -185,7 +185,7 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     told = _asked(frame, text, please)
     says = "and says " if told and told.startswith(f"{frame.speaker} ") else "; "
     for joint, clause in ((says, behind), ("", condition)):
-        more = frame.turn(frame.lowered(clause)) if clause else None
+        more = frame.in_third_person(frame.lowered(clause)) if clause else None
         if clause:
             told = (
                 None
@@ -205,7 +205,7 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     if frame.chat and not frame.is_adviser and not is_favour:
         return None  # as often a sentence without its subject
     if frame.is_adviser and not is_favour and not frame.contested:
-        told = frame.turn(decapitalised(what), frame.listener, frame.listener)
+        told = frame.in_third_person(decapitalised(what), frame.listener, frame.listener)
         should = "should not" if negative else "should"
         return None if told is None else f"{frame.listener} {should} {told.text}"
     if not negative and (wanted := _wanted(frame, text)):

@@ -59,7 +59,7 @@ def agreed(frame: Frame, said: Trimmed) -> str | None:
     if (match := _LET_US.fullmatch(said.text) or _SHALL_WE.fullmatch(said.text)) and is_base(
         match[2].split()[0].lower()
     ):
-        told = frame.turn(match[2], None, frame.speaker)
+        told = frame.in_third_person(match[2], None, frame.speaker)
         what = None if told is None else told.text
         return None if what is None else ("not to " if match[1] else "to ") + what
     if (match := _HOW_ABOUT.fullmatch(said.text)) and said.question:

@@ -291,8 +291,12 @@ def _wished(frame: Frame, text: str) -> str | None:
 def asked(frame: Frame, parts: Question) -> str | None:
     """A question as a clause: "whether Bo is coming"."""
     clause = parts.clause()
-    told = None if clause is None else frame.turn(frame.lowered(clause), None, frame.speaker)
-    opening = frame.turn(parts.opening, None, frame.speaker)
+    told = (
+        None
+        if clause is None
+        else frame.in_third_person(frame.lowered(clause), None, frame.speaker)
+    )
+    opening = frame.in_third_person(parts.opening, None, frame.speaker)
     if told is None or opening is None or told.plural:
         return None
     return re.sub(r"\bshall\b", "should", f"{opening.text} {told.text}")

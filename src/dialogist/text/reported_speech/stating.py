@@ -197,7 +197,7 @@ def statement(frame: Frame, said: Trimmed) -> Verdict:
         return QUOTE  # "You come too." "No."
     if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
-    told = frame.turn(text)
+    told = frame.in_third_person(text)
     return True, None if told is None or told.plural else told.text
 
 
@@ -221,7 +221,7 @@ def offered(frame: Frame, text: str) -> str | None:
     what = re.sub(r"(?i)^(?:also|even|just) ", "", text[offer.end() :])
     if not is_base(words_of(what)[0].low):
         return None
-    told = frame.turn(what, frame.speaker, frame.speaker)
+    told = frame.in_third_person(what, frame.speaker, frame.speaker)
     return None if told is None or told.plural else told.text
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dialogist.text.people import DAYS, MONTHS, first_names
 from dialogist.text.quantities import NUMBER_WORDS
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_past, is_present
+from dialogist.text.reported_speech.person_shift import SpeakerListener, possessive, shift_person
 from dialogist.text.reported_speech.phrases import alternatives
-from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, is_adverb, words_of
 from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, word_set
 
@@ -118,9 +118,9 @@ class Person:
         return self.gender in ("", wanted)
 
 
-def people_in(text: str, voice: Voice) -> list[Person]:
-    """The people that a sentence mentions, from left to right; ``voice``: who says it to whom."""
-    found = _named_by_nouns(text, voice)
+def people_in(text: str, pair: SpeakerListener) -> list[Person]:
+    """The people that a sentence mentions, from left to right; ``pair``: who says it to whom."""
+    found = _named_by_nouns(text, pair)
     for match in _TITLED.finditer(text):
         title = match[1]
         gender = "m" if title == "Mr" else "f" if title in ("Mrs", "Ms", "Miss") else ""
@@ -134,10 +134,10 @@ def people_in(text: str, voice: Voice) -> list[Person]:
     return [found[place] for place in sorted(found)]
 
 
-def _named_by_nouns(text: str, voice: Voice) -> dict[int, Person]:
+def _named_by_nouns(text: str, pair: SpeakerListener) -> dict[int, Person]:
     found: dict[int, Person] = {}
     for match in _PHRASE.finditer(text):
-        told = turned(_definite(match[0], match[1]), voice)
+        told = shift_person(_definite(match[0], match[1]), pair)
         is_clear = match[2].lower() not in _GENERIC and not _is_first_part(text, match.end())
         words = told.text if told is not None and is_clear else ""
         found[match.start()] = Person(words, _gender(match[2].lower()))
@@ -189,12 +189,12 @@ def _gender(noun: str) -> str:
     return "f" if noun in _SHE else "m" if noun in _HE else ""
 
 
-def unnamed_in(text: str, voice: Voice, before: Sequence[Person]) -> list[Person]:
+def unnamed_in(text: str, pair: SpeakerListener, before: Sequence[Person]) -> list[Person]:
     """Those whom a sentence calls "he" or "she" though nobody named ``before`` is the only one."""
     pronouns = [word for word in words_of(text) if word.low in SINGULAR_THIRD]
     if not pronouns:
         return []
-    known = [*before, *people_in(text[: pronouns[0].start], voice)]
+    known = [*before, *people_in(text[: pronouns[0].start], pair)]
     found = [
         Person("", "f" if word.low in _FEMALE else "m")
         for word in pronouns
@@ -204,7 +204,7 @@ def unnamed_in(text: str, voice: Voice, before: Sequence[Person]) -> list[Person
     return found + [Person("", "m" if m[1] else "f") for m in _TWO.finditer(text)]
 
 
-def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
+def who_is_meant(text: str, pair: SpeakerListener, before: Sequence[Person]) -> str | None:
     """Whom the "he" or "she" of a sentence stands for; "": nobody outside it; None: unsure.
 
     ``before``: the people mentioned shortly before, the latest last.
@@ -217,7 +217,7 @@ def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | Non
     if len({word.low in _FEMALE for word in pronouns}) > 1:
         return None
     first = pronouns[0]
-    inside = people_in(text[: first.start], voice)
+    inside = people_in(text[: first.start], pair)
     if inside:
         return "" if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
     fitting = {person.words for person in before if person.fits(first.low)}

@@ -65,7 +65,7 @@ class Unsure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class SpeakerListener:
     """Who speaks to whom, as the names are to be written; ``listener`` None: not known."""
 
     speaker: str
@@ -73,7 +73,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PrecedingNames:
     """What stands before a text that is turned, and what it may be taken for.
 
     ``owner``: the name of the subject before it; ``mentioned``: names in what stands before it;
@@ -86,26 +86,28 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class ShiftedText:
     """A text in the third person; ``plural``: "they" stands for the speaker and others."""
 
     text: str
     plural: bool = False
 
 
-def turned(text: str, voice: Voice, setting: Setting = Setting()) -> Turned | None:
+def shift_person(
+    text: str, pair: SpeakerListener, preceding: PrecedingNames = PrecedingNames()
+) -> ShiftedText | None:
     """``text`` in the third person; None where no rule is sure."""
     try:
-        return _Turner(text, voice, setting).turn()
+        return _PersonShifter(text, pair, preceding).shift()
     except Unsure:
         return None
 
 
 @dataclass(slots=True)
-class _Turner:
+class _PersonShifter:
     text: str
-    voice: Voice
-    setting: Setting
+    pair: SpeakerListener
+    preceding: PrecedingNames
     owner: str | None = field(init=False)  # subject of the clause, by name
     named: set[str] = field(init=False)
     lone: bool = field(init=False)
@@ -116,13 +118,13 @@ class _Turner:
 
     def __post_init__(self) -> None:
         self.words = words_of(self.text)
-        self.owner = self.setting.owner
-        self.named = set(self.setting.mentioned)
+        self.owner = self.preceding.owner
+        self.named = set(self.preceding.mentioned)
         lows = {word.low for word in self.words}
         both = bool(lows & _FIRST) and bool(lows & _SECOND)
-        self.lone = self.setting.lone and not both and not lows & (w.THEY | _WE.keys())
+        self.lone = self.preceding.lone and not both and not lows & (w.THEY | _WE.keys())
 
-    def turn(self) -> Turned:
+    def shift(self) -> ShiftedText:
         rules: dict[str, Callable[[int], None]] = {
             "i": self._i, "me": self._me, "my": self._my, "mine": self._mine,
             "myself": self._oneself, "yourself": self._oneself,
@@ -136,7 +138,7 @@ class _Turner:
                 self._we(i)
             elif self._ends_clause(i, word):
                 self.owner = None
-        return Turned(self._written(), self.plural)
+        return ShiftedText(self._written(), self.plural)
 
     def _written(self) -> str:
         pieces, place = [], 0
@@ -178,9 +180,9 @@ class _Turner:
         if before in AUXILIARIES or before in ("nor", "than"):
             raise Unsure
         if before in ("and", "or") and self._is_one_of_several(i):
-            self._name(i, self.voice.speaker)
+            self._name(i, self.pair.speaker)
         else:
-            self._subject(i, self.voice.speaker)
+            self._subject(i, self.pair.speaker)
 
     def _subject(self, i: int, name: str) -> None:
         if self._goes_on(i, name):
@@ -234,7 +236,7 @@ class _Turner:
         return bool(before) and not has_verb
 
     def _me(self, i: int) -> None:
-        self._object(i, self.voice.speaker)
+        self._object(i, self.pair.speaker)
 
     def _object(self, i: int, name: str) -> None:
         if self._is_known(name) and is_role(name) and self.owner != name:
@@ -244,10 +246,10 @@ class _Turner:
         self.owner = None
 
     def _my(self, i: int) -> None:
-        self._possessive(i, self.voice.speaker)
+        self._possessive(i, self.pair.speaker)
 
     def _mine(self, i: int) -> None:
-        self._own(i, self.voice.speaker)
+        self._own(i, self.pair.speaker)
 
     def _own(self, i: int, name: str) -> None:
         known = self._is_known(name)
@@ -257,9 +259,9 @@ class _Turner:
     # The listener
 
     def _listener(self) -> str:
-        if self.voice.listener is None:
+        if self.pair.listener is None:
             raise Unsure
-        return self.voice.listener
+        return self.pair.listener
 
     def _you(self, i: int) -> None:
         if (self._joined(i + 1) and self._low(i + 1) in _GROUPS) or self._before(i) == "of":
@@ -276,7 +278,7 @@ class _Turner:
         self._own(i, self._listener())
 
     def _oneself(self, i: int) -> None:
-        owner = self.voice.speaker if self._low(i) == "myself" else self._listener()
+        owner = self.pair.speaker if self._low(i) == "myself" else self._listener()
         if self.owner is not None and self.owner != owner:
             raise Unsure
         before = self._before(i)
