@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.people import DAYS, MONTHS
@@ -120,6 +121,7 @@ def speaks_of_other(text: str, said: Set[str]) -> bool:
     return len(terms - said) >= _OTHER and terms.isdisjoint(said)
 
 
+@lru_cache(maxsize=4096)  # features, ties and stale statements ask for the same units
 def said_values(text: str) -> SaidValues:
     """The values and names of a text."""
     found: dict[str, set[str]] = defaultdict(set)

@@ -1,6 +1,7 @@
 """Chat spelling and contractions written out, so that the rules meet plain English words."""
 
 import re
+from functools import lru_cache
 
 from dialogist.text.chat_spelling import WRITTEN_OUT
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
@@ -125,6 +126,7 @@ _BREAK = " … "
 _AT_AN_END = re.compile(r"^[\s…]*…[\s…]*|\s+(?:…\s*)+(?=\W*$)|(?<=[.,!?;])\s+(?:…\s*)+")
 
 
+@lru_cache(maxsize=4096)  # a sentence is quoted alone, joined and shortened: the same one often
 def normalised(text: str) -> str:
     """``text`` in usual spelling, without emoji and laughter; contractions are written out."""
     text = _SMILEY.sub(_BREAK, _LAUGHTER.sub(_BREAK, _EMOJI.sub(_BREAK, text)))
