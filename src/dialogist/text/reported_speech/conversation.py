@@ -11,7 +11,7 @@ from dialogist.text.people import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import FAMILY, Frame
-from dialogist.text.reported_speech.morphology import AUXILIARIES
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_past
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.person_shift import SpeakerListener
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
@@ -30,7 +30,14 @@ from dialogist.text.reported_speech.trimming import (
     trimmed,
     without_addresses,
 )
-from dialogist.text.reported_speech.words import SINGULAR_THIRD, SUBJECTS, THEY, words_of
+from dialogist.text.reported_speech.words import (
+    DETERMINERS,
+    PERSON,
+    SINGULAR_THIRD,
+    SUBJECTS,
+    THEY,
+    words_of,
+)
 from dialogist.text.roles import is_role, participants_of
 from dialogist.text.tokens import sentence_spans, word_set
 
@@ -67,6 +74,7 @@ _INFERS = re.compile(r"(?i)\W*(?:oh+|ah+|aw+|hm+|wow|ooh)\W+so\b(?! (?:far|much|
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is|i am) (?=\S)")
+_INTRODUCES = re.compile(r"(?:[A-Z][\w'’&-]*)(?: [\w'’&-]+){0,4}, ([A-Z][\w'’-]+)(?: here)?[.!]?")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
 
@@ -127,7 +135,7 @@ class Conversation:
         found = []
         for place, sentence in enumerate(self._of(turn)):
             told = self._answered(turn) if place == 0 and turn else None
-            if told is None and sentence.said.is_empty:
+            if told is None and (sentence.said.is_empty or self._is_introduction(turn, place)):
                 continue
             told = told or self._told(turn, place)
             found.append(self._reported(turn, sentence, told))
@@ -288,6 +296,16 @@ class Conversation:
         says_you = any(word.low in _ADDRESSED for word in words_of(own[place].said.text))
         return says_you and self._turns[turn - 1][0] != self._who_is_called(turn)
 
+    def _is_introduction(self, turn: int, place: int) -> bool:
+        """Whether an agent only says at the beginning who speaks: "Lost property, Morag."."""
+        if turn or place or not is_role(self._people[self._turns[0][0]].name):
+            return False
+        said = _INTRODUCES.fullmatch(self._of(0)[0].words)
+        if said is None or said[1].lower() in self._called:
+            return False
+        words = {word.low for word in words_of(said[0])}
+        return words.isdisjoint(AUXILIARIES | DETERMINERS | PERSON | SUBJECTS)
+
     def _is_chat(self, turn: int) -> bool:
         """Whether a message is typed in passing: in small letters, or as a public reply."""
         if turn not in self._chats:
@@ -382,6 +400,16 @@ class Conversation:
             return Reported(told, sentence.start, sentence.end, "reported", back)
         return self._quoted(turn, sentence)
 
+    def _lacks_its_subject(self, turn: int, sentence: _Sentence) -> bool:
+        """Whether a sentence goes on with what another did: "He came. Changed the plug."."""
+        own = self._of(turn)
+        place = bisect_left(own, sentence.start, key=lambda one: one.start)
+        words = words_of(sentence.said.text)
+        if not place or not words or not is_past(words[0].low) or is_base(words[0].low):
+            return False
+        before = words_of(own[place - 1].said.text)[:1]
+        return bool(before) and before[0].low in SINGULAR_THIRD | THEY
+
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
         names: Container[str] = self._called if len(self._people) == _TWO else ()
@@ -389,6 +417,7 @@ class Conversation:
         words = words or self._turns[turn][1][sentence.start : sentence.end]
         text = f"{label}: “{words}”" if label else f"“{words}”"
         back = refers_back(sentence.said.text) or is_fragment(words)
+        back = back or self._lacks_its_subject(turn, sentence)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
 
 

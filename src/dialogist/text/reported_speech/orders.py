@@ -49,13 +49,15 @@ _NO_ORDERS = re.compile(
     look like | see you | close to | do not tell me | do so | wait and see | go figure | say hi
     | say hello
     """)
-    + r"\b"
+    + r"\b|say (?:half|about|around|an? |[$€£]?\d|(?:one|two|three|four|five|six|seven|eight|nine"
+    r"|ten|eleven|twelve|\w+teen|\w+ty)\b)"
 )
 _FOR_ME = re.compile(
     r"(?i)(give|tell|send|bring|show|get|pass|dm) me (?:also |just )?"
     r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five"
     r"|ten) (?!call\b).+)"
 )
+_AND_DOES = re.compile(r"(?i)\band (?:then )?([a-z]+) (?:the|a|it|my|your|them|him|her)\b")
 _ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
 _JOINED = re.compile(
@@ -97,6 +99,8 @@ def _wanted(frame: Frame, what: str) -> str | None:
     match = _FOR_ME.fullmatch(what)
     if match is None or is_statement(match[2]) or frame.listener is None:
         return None
+    if any(is_base(word.lower()) for word in _AND_DOES.findall(match[2])):
+        return None  # "give me two months, and move the last run"
     if match[1].lower() == "tell" and words_of(match[2])[0].low not in ("your", "my", "the"):
         return None
     whom = "" if is_role(frame.listener) else f" {frame.listener}"
@@ -129,6 +133,8 @@ def is_order(text: str) -> bool:
     if len(words) < 2 or _NO_ORDERS.match(text) or _is_passive(words):
         return False
     first, second = words[0].low, words[1]
+    if second.low == "of" and first not in ("think", "dream", "dispose"):
+        return False  # "End of this month"
     if first in ("do", "never"):
         verb = words[2:3] if first == "do" else words[1:2]
         negative = first == "never" or second.low == "not"
@@ -205,7 +211,8 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     if frame.chat and not frame.is_adviser and not is_favour:
         return None  # as often a sentence without its subject
     if frame.is_adviser and not is_favour and not frame.contested:
-        told = frame.in_third_person(decapitalised(what), frame.listener, frame.listener)
+        what = re.sub(r"\b(and|but) not to ", r"\1 not ", decapitalised(what))
+        told = frame.in_third_person(what, frame.listener, frame.listener)
         should = "should not" if negative else "should"
         return None if told is None else f"{frame.listener} {should} {told.text}"
     if not negative and (wanted := _wanted(frame, text)):

@@ -56,6 +56,7 @@ suggest suggests suggested recommend recommends recommended insist insists insis
 _SAYING = word_set("think thinks thought say says said believe hope guess know suppose mean")
 _FIRST = word_set("i me my mine myself")
 _SECOND = w.PERSON - _FIRST
+_OPENING = 3  # words of "in the morning"
 _PLURAL = {"am": "are", "was": "were", "is": "are"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
@@ -211,8 +212,8 @@ class _PersonShifter:
 
     def _follows_noun(self, i: int) -> bool:
         """Whether "that" is left out before a subject: "the bill I paid"."""
-        if not self._joined(i):
-            return False
+        if not self._joined(i) or (self._low(0) in w.PREPOSITIONS and i <= _OPENING):
+            return False  # "at four they were asleep"
         before, openers = self._before(i), w.BEFORE_A_SUBJECT | w.SUBORDINATORS | w.PREPOSITIONS
         return not (before in openers or is_adverb(before) or before in _LINKS)
 
@@ -229,6 +230,8 @@ class _PersonShifter:
         before = [word.low for word in self.words[: i - 1]]
         if self._low(i + 1) == "am":
             return False
+        if before[-1:] == ["you"] and (len(before) == 1 or before[-2] in _SAYING):
+            return True
         has_verb = any(
             word in AUXILIARIES or is_past(word) or is_present(word) or is_base(word)
             for word in before

@@ -81,7 +81,7 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
 | i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly | amazing
 | wow
-| i know | i (?:would|'d) say | thank god | god help us | for the record
+| i know | bye(?: \w+)? | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
 """What a sentence may end in and say nothing."""

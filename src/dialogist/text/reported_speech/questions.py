@@ -45,6 +45,10 @@ _BE = word_set("am is are was were")
 _TWO_QUESTIONS = re.compile(
     r"(?i)\b(?:and|or) (?:is|are|was|were|do|does|did|can|could|will|would)\b"
 )
+# "The cough has been how long now?"
+_ENDS_IN_A_WH = re.compile(
+    r"(?i) (?:what|who|where|when|why|how(?: \w+)?)(?: (?:now|again|exactly|then|altogether))?$"
+)
 _LONGEST = 6  # words of a question without a verb
 _NOT_ABOUT = AUXILIARIES | SUBORDINATORS | SUBJECTS - DETERMINERS | word_set("what then how why")
 _SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
@@ -92,6 +96,8 @@ class Question:
         if auxiliary not in ("do", "does", "did") or self.rest.startswith("not "):
             return f"{auxiliary} {self.rest}"
         verb, _, behind = self.rest.partition(" ")
+        if verb.lower() == "last" and is_base(behind.partition(" ")[0]):
+            return None  # "when did you last eat"
         if auxiliary == "do":
             return self.rest if is_base(verb) else None
         form = past_of(verb) if auxiliary == "did" else present_of(verb)
@@ -126,6 +132,8 @@ def _inverted(text: str, words: Sequence[Word], place: int, opening: str) -> Que
         return None
     if auxiliary in ("do", "does", "did") and not _has_base(rest):
         return None
+    if auxiliary in ("have", "has", "had") and not _is_had(rest):
+        return None  # "Have it at ten", "Had it before?"
     subject = text[words[behind + negative].start : words[end - 1].end]
     return Question(opening, subject, auxiliary, rest)
 
@@ -136,6 +144,19 @@ def _has_base(rest: str) -> bool:
     while lows and is_adverb(lows[0]):
         lows.pop(0)
     return bool(lows) and is_base(lows[0])
+
+
+def _is_had(rest: str) -> bool:
+    """Whether a participle or a noun phrase stands first, behind adverbs."""
+    lows = [word.low for word in words_of(rest.removeprefix("not "))]
+    while len(lows) > 1 and is_adverb(lows[0]):
+        lows.pop(0)
+    return bool(lows) and (
+        is_participle(lows[0])
+        or lows[0].endswith("ed")
+        or lows[0] in DETERMINERS | {"anything", "something", "anyone", "to"}
+        or lows[0][0].isdigit()
+    )
 
 
 def _open_question(text: str, words: Sequence[Word], marked: bool) -> Question | None:
@@ -174,6 +195,8 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
     behind = words[place + 1 :]
     if behind[0].low not in DETERMINERS or len(behind) > 7 or "," in text:
         return None
+    if opening == "why" and any(word.low in PREPOSITIONS for word in behind):
+        return None  # "why the piano is in the hallway"
     if (len(words[:place]) > 1 and opening.lower() != "how much") or any(
         is_gerund(word.low) or _is_plain_participle(word.low) for word in behind
     ):
@@ -243,6 +266,7 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
         or is_gerund(first)
         or is_base(first)
         or first in PREPOSITIONS | _WH
+        or _ENDS_IN_A_WH.search(text)
     ):
         return None
     if is_statement(text) and first not in AUXILIARIES | SUBORDINATORS:

@@ -50,7 +50,11 @@ been got had become taken come arrived started stopped happened fallen grown ris
 disappeared worked lasted begun woken slept lasted slipped
 """)
 _YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
-_AT_THE_BEGINNING = {"ill": "I'll", "well": "We'll", "were": "We're"}
+_AT_THE_BEGINNING = {"well": "We'll", "were": "We're"}
+_I_WILL = {"ill": "I'll", "il": "I'll", "id": "I'd"}
+_BEFORE_A_CLAUSE = re.compile(
+    r"(?i)(?:^|[,;.!?…]|\b(?:and|but|so|then|or|ok|yes|yeah|yep|cos|n))\s*$"
+)
 _PEOPLE = word_set("he she who someone somebody everyone everybody nobody anyone anybody")
 _STATES = word_set("""
 married worried tired invited called supposed allowed interested scared bored excited annoyed
@@ -155,8 +159,9 @@ def _spelt(word: re.Match[str], text: str) -> str:
         return "you are" if following in _YOU_ARE_NEXT or is_gerund(following) else "your"
     if low == "its":
         return "it's" if following in _IS_NEXT | _HAS_NEXT or not following else word[0]
-    if word.start() == 0 and low in _AT_THE_BEGINNING:
-        return _AT_THE_BEGINNING[low] if _is_contraction(low, following) else word[0]
+    if low in _I_WILL or (word.start() == 0 and low in _AT_THE_BEGINNING):
+        is_short = _is_contraction(low, following, text[: word.start()])
+        return (_I_WILL | _AT_THE_BEGINNING)[low] if is_short else word[0]
     if low == "well" and text[: word.start()].lower().endswith(" and ") and is_base(following):
         return "we'll"
     if low == "wanna" and following in ("one", "some", "it", "this", "that"):
@@ -176,11 +181,11 @@ def _is_behind_a_noun(found: re.Match[str]) -> str:
     return f"{found[1]} {'has' if found[2] in ('been', 'got', 'gone') else 'is'}"
 
 
-def _is_contraction(low: str, following: str) -> bool:
-    """Whether "well" or "were" lacks an apostrophe where it begins a sentence."""
+def _is_contraction(low: str, following: str, before: str) -> bool:
+    """Whether "well", "were" or "ill" lacks an apostrophe where it begins a clause."""
     if low == "were":
         return following in _IS_NEXT or is_gerund(following)
-    return is_base(following)
+    return is_base(following) and _BEFORE_A_CLAUSE.search(before) is not None
 
 
 def _first_word(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.framing import DATES, QUOTE, Frame, Verdict
@@ -35,6 +36,7 @@ same first other maybe perhaps
 """)
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
+_SUPPOSING = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon|imagine|mean)")
 _NO_END = BEFORE_A_SUBJECT - word_set("all something anything everything")
 # "I have no reference I have a ticket", but not "the reference I have".
 _SECOND_CLAUSE = re.compile(
@@ -66,7 +68,10 @@ _ELLIPSIS = re.compile(
     r"(?:yesterday|today|tomorrow|too|once|twice|so|already|last \w+|this \w+)$"
     r"|\bused to(?:,| but\b| and\b| though\b)"
 )
-_RELATIVE_ONLY = re.compile(r"(?i)(?:another|one|a|an|the) (?:\w+ ){0,3}(?:which|who) ")
+_RELATIVE_ONLY = re.compile(
+    r"(?i)(?:another|one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty|[\d.,]+%?|some"
+    r"|people|a|an|the) (?:[\w%]+ ){0,3}(?:which|who) "
+)
 _AND_DO = re.compile(
     r"(?i), (?:play|send|give|tell|call|make|book|check|show|let|do|put|take)"
     r" (?:the|a|it|me|us|my)\b"
@@ -79,6 +84,12 @@ _THINKS = re.compile(
     r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
 )
 _CONDITION = re.compile(r"(?i)([^,]+), (?:because|since|if|when|as|while|so that|unless)\b")
+# "None till this settles": nothing is said of "none".
+_NO_PREDICATE = re.compile(r"(?i)([^,]+?) (?:till|until|unless|if|because)\b")
+# What "it" is, only the eyes of the speaker tell.
+_READ_OUT = re.compile(r"[Ii]t (?:only |just )?(?:says|said)(?! that\b) ")
+# "There's your answer", but not "there is your bag on the floor".
+_POINTS_OUT = re.compile(r"(?i)there (?:is|are) (?:my|your) [\w-]+(?: then)?")
 _UNENDED = word_set("and or but the a an my your his their because if so as with of")
 # A speaker who can do this for others offers to.
 _OFFER = re.compile(
@@ -168,6 +179,8 @@ _CALLED = re.compile(
     r"((?:Mr|Mrs|Ms|Dr)\.? )?([A-Z][\w'’-]+) (?:the|my|your|our|it|he|she|they|we|there|this|that) "
 )
 _RELATIVE = word_set("which what whom")
+# Contractions without their mark: "my mum said shell come"
+_BARE_WILL = re.compile("shell|hell|well|wed|shed|hed|youd|theyd|itd")
 # "I need it on Sunday, so refund it": a report would not say who is to do it
 _REQUEST_BEHIND = re.compile(r"(?i), so (?:please )?([a-z]+)\b")
 
@@ -272,7 +285,11 @@ def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
         return True  # "I could, but"
     if _ELLIPSIS.search(text):
         return True
-    denies = last == "not" and words[-2].low in AUXILIARIES
+    if last == "doubt" and words[-2].low == "i":
+        return True  # "Dancing, I doubt"
+    if _SUPPOSING.fullmatch(text):
+        return True  # "In May, I think"
+    denies = last == "not" and words[-2].low in AUXILIARIES | {"need", "dare"}
     return denies or last in AUXILIARIES or last in ("to", "allowed")
 
 
@@ -294,17 +311,20 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
         return True
     if first == "that" and (second in DETERMINERS | PERSON | SUBJECTS or words[1].is_capital):
         return True
-    if _ends_in_a_fragment(text):
+    if _has_a_fragment(text) or _READ_OUT.match(text) or _POINTS_OUT.fullmatch(text):
         return True
-    thought, condition = _THINKS.match(text), _CONDITION.match(text)
+    thought, condition = _THINKS.match(text), _CONDITION.match(text) or _NO_PREDICATE.match(text)
     if thought and not is_statement(text[thought.end() :]):
         return True
     return bool(condition and not is_statement(condition[1])) or words[-1].low in _UNENDED
 
 
-def _ends_in_a_fragment(text: str) -> bool:
-    """Whether no statement stands behind "but": "it is on, but tell me"."""
-    behind = text.rpartition(", but ")[2] if ", but " in text else ""
+def _has_a_fragment(text: str) -> bool:
+    """Whether no statement stands before or behind "but": "it is on, but tell me"."""
+    first, but, _ = text.partition(", but ")
+    if but and not is_statement(first):
+        return True  # "Four-yard, one-eighty, but tiles are heavy"
+    behind = text.rpartition(", but ")[2] if but else ""
     if not behind or is_statement(behind):
         return False
     begins = words_of(behind)[0].low
@@ -341,6 +361,8 @@ def has_main_clause(text: str) -> bool:
 def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
     words = words_of(text)
+    if any(_BARE_WILL.fullmatch(a.low) and is_base(b.low) for a, b in pairwise(words)):
+        return True
     if text[0].isupper():
         second = _SECOND_CLAUSE.search(text)
         return second is not None and second[1].lower() not in BEFORE_A_SUBJECT | AUXILIARIES

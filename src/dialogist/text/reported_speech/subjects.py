@@ -30,6 +30,7 @@ _SINGULAR_SUBJECTS = word_set("""
 he she it that this nobody somebody someone everybody everyone everything nothing something one who
 """)
 _PARTICIPLES = word_set("felt left set")
+_LOST = word_set("property luggage baggage items item")
 _LONGEST = 4
 
 
@@ -95,6 +96,8 @@ def is_statement(text: str) -> bool:
         subject = _behind_adverbs(words, i)
         if subject in _PLURAL_SUBJECTS and (is_base(word.low) or is_past(word.low)):
             return True
+        if _is_no_verb(words, i):
+            continue
         if subject in _SINGULAR_SUBJECTS and (is_present(word.low) or is_past(word.low)):
             return True
         if _is_plain_verb(word.low) and _may_be_subject(words[i - 1]):
@@ -103,6 +106,20 @@ def is_statement(text: str) -> bool:
             is_last = i + 1 == len(words) and not word.low.endswith("ed")
             return word.low not in NOUNS_TOO and not is_last
     return False
+
+
+def _is_no_verb(words: Sequence[Word], i: int) -> bool:
+    """Whether a form of a verb is none here.
+
+    "To something called Luxgear", "Ferry lost property", "the puffy bit".
+    """
+    low = words[i].low
+    if i + 1 == len(words):
+        return low == "bit"
+    following = words[i + 1]
+    if low in ("called", "named"):
+        return words[i - 1].low.startswith("some") and following.is_capital
+    return low == "lost" and following.low in _LOST
 
 
 def _ends_phrase(words: Sequence[Word], i: int) -> bool:

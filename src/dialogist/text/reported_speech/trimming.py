@@ -35,7 +35,7 @@ _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
 # "Ann, I think, is late" calls nobody.
 _CALL = re.compile(
     rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)"
-    r"(?!(?i:I (?:think|guess|suppose|believe|hope)),)(?=\S)"
+    r"(?!(?i:I (?:think|guess|suppose|believe|hope)),|(?i:I (?:doubt|reckon|imagine))$)(?=\S)"
 )
 _GREETED = re.compile(
     r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!(?:There|All|Wh\w+|How|Is|Are|Do"
@@ -144,6 +144,7 @@ _SHORT_WORDS = word_set(
 _DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
 _FOLLOWING = re.compile(r"[^\W\d_]+")
 _CLIPPED = word_set("heres theres thats whats its hes shes ive im ill id")
+_COUNTS = word_set("one two three four five six seven eight nine ten eleven twelve")
 _PARTS_OF_NAMES = word_set("of and the new old big school work weather food price officer nurse")
 
 
@@ -236,8 +237,8 @@ def _without_account(text: str) -> str:
     following = _FOLLOWING.match(text, account.end())
     if is_joined and not account[1].isupper():
         return text[account.end() :]
-    if following is None or not following[0][0].isupper():
-        return text
+    if following is None or not following[0][0].isupper() or following[0].lower() in _COUNTS:
+        return text  # "Year Four", "Room Two"
     if first_names(f", {account[1]}") and following[0].lower() not in DETERMINERS:
         return text
     if following[0] == "I":  # "Online I'd try": any word may stand before it
