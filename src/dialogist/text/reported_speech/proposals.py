@@ -14,7 +14,9 @@ _WISH = re.compile(
     r"|i (?:just )?(?:want|wanted|would like|need|wish) to (?:ask|know|check|find out))"
     r" (?:if|whether) (.+)"
 )
-_LET_US = re.compile(r"(?i)let(?:'s| us) (?!know\b|have you\b|see\b)(not )?(.+)")
+_LET_US = re.compile(
+    r"(?i)let(?:'s| us) (?!(?:know|have you|see|hope|face|assume|pretend|imagine)\b)(not )?(.+)"
+)
 _LET_US_SAY = re.compile(r"(?i)(?:let(?:'s| us)|shall we) say (.+)")
 _SHALL_WE = re.compile(r"(?i)(?:shall we|why do not we|why not we) ()(.+)")
 _WHY_NOT_YOU = re.compile(r"(?i)why do not you (\w+)(.*)")

@@ -50,7 +50,7 @@ _ENDS_IN_A_WH = re.compile(
     r"(?i) (?:what|who|where|when|why|how(?: \w+)?)(?: (?:now|again|exactly|then|altogether))?$"
 )
 _LONGEST = 6  # words of a question without a verb
-_NOT_ABOUT = AUXILIARIES | SUBORDINATORS | SUBJECTS - DETERMINERS | word_set("what then how why")
+_NOT_ABOUT = AUXILIARIES | SUBORDINATORS | SUBJECTS - DETERMINERS | word_set("no what then how why")
 _SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
 _MAY_I = re.compile(
     r"(?i)(?:can|could|may) i (?:please )?(borrow|see|speak|talk|use|try|keep|order|change"
@@ -111,8 +111,9 @@ def question_of(text: str, marked: bool) -> Question | None:
         return None
     first = words[0].low
     if first in AUXILIARIES:
-        is_condition = first in ("should", "had", "were") and not marked
-        return None if is_condition else _inverted(text, words, 0, "whether")
+        # "Should it rain", "Don't you say"
+        is_condition = first in ("should", "had", "were") or (first, words[1].low) == ("do", "not")
+        return None if is_condition and not marked else _inverted(text, words, 0, "whether")
     if first in _WH:
         return _open_question(text, words, marked)
     return _without_auxiliary(text, words) if marked else None

@@ -30,7 +30,7 @@ _LAUGHTER = re.compile(
     r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
 )
 _SMILEY = re.compile(
-    r"(?<!\S)(?:[B8]-\)|[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+|[-._>^oOtT]_+[-._<^oOtT])(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
+    r"(?<!\S)(?:[B8]-\)|[:;=]['-]?[)(CcDPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+|[-._>^oOtT]_+[-._<^oOtT])(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
 )
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"
@@ -85,7 +85,7 @@ _HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’
 # "What's brought you in?"
 _HAS_DONE = re.compile(
     r"(?i) (?:brought|made|kept|caused|given|taken|done|told|stopped|put) "
-    r"(?:you|me|him|her|us|them|it|that|this)\b| turned out\b"
+    r"(?:you|me|him|her|us|them|it|that|this)\b| turned out\b| (?:that|it|this) got\b"
 )
 _WHAT_DOES = re.compile(
     r"(?i)\b(what)['’]s (?=(?:that|it|this|he|she) (?:cost|mean|say|do|want|need)\b)"

@@ -73,8 +73,8 @@ _RELATIVE_ONLY = re.compile(
     r"|people|a|an|the) (?:[\w%]+ ){0,3}(?:which|who) "
 )
 _AND_DO = re.compile(
-    r"(?i), (?:play|send|give|tell|call|make|book|check|show|let|do|put|take)"
-    r" (?:the|a|it|me|us|my)\b"
+    r"(?i), (?:buy|try|ask|wait|leave|use|play|send|give|tell|call|make|book|check|show|let|do|put"
+    r"|take) (?:the|a|it|me|us|my)\b"
 )
 # May be said of people in general.
 _ANYBODY = re.compile(

@@ -79,6 +79,8 @@ def _is_boundary(words: Sequence[Word], place: int, auxiliary: str) -> bool:
     if is_adverb(low) and low != "then":
         return True
     if auxiliary in _BE:
+        if low in ("what", "where", "why", "how", "who"):
+            return True  # "Is that what he does?"
         predicate = low in _PREDICATES or is_gerund(low) or is_participle(low)
         return predicate or low in w.DETERMINERS or low in w.PREPOSITIONS
     if auxiliary in ("have", "has", "had"):

@@ -35,7 +35,9 @@ _TWO = re.compile(
 _OF_ANYBODY = re.compile(
     r"(?i)\b(?:how you (?:look at|see|put|define|count)|what you (?:call|pay for|mean by)"
     r"|(?:once|when|before) you (?:know it|get used to)|you (?:never|always) know|if you ask me"
-    r"|(?:as|when) you (?:go|get old(?:er)?)|you get used to|you know (?:how|what) it)\b"
+    r"|(?:as|when) you (?:go|get old(?:er)?)|you get used to|you know (?:how|what) it"
+    r"|(?:\w+est|only|most) (?:\w+ ){1,2}you can|you (?:often|usually|always|sometimes) end up"
+    r"|you\b.* (?:each other|one another))\b"
 )
 # A rule gets a frame and a `Trimmed`, and gives a `Verdict`: `NOT_MINE` leaves the sentence to the
 # next rule, `QUOTE` ends the search, (True, report) tells it. `Trimmed.text` is not what was said

@@ -141,7 +141,9 @@ _WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
-_DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
+_DANGLING = re.compile(
+    r"(?i)\b(?:let|lets|before|very|so|too|am|is|are|was|were|be|really|the|a|to|of)$"
+)
 _FOLLOWING = re.compile(r"[^\W\d_]+")
 _CLIPPED = word_set("heres theres thats whats its hes shes ive im ill id")
 _COUNTS = word_set("one two three four five six seven eight nine ten eleven twelve")
