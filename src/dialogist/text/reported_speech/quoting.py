@@ -7,7 +7,7 @@ from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import SO_TOO, TRAILING
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
-from dialogist.text.reported_speech.trimming import greeting
+from dialogist.text.reported_speech.trimming import DANGLING, greeting
 
 _SPOKEN = re.compile(
     r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg"
@@ -64,7 +64,7 @@ def _start(words: str, names: Container[str]) -> int:
 def _end(words: str, names: Container[str]) -> int:
     end = len(words)
     while found := TRAILING.search(words[:end]) or _named(_CALLS_AT_END.search(words[:end]), names):
-        if _ANSWERS.search(found[0]):
+        if _ANSWERS.search(found[0]) or DANGLING.search(words[: found.start()]):
             break
         end = found.start()
     return end

@@ -141,7 +141,7 @@ _WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
-_DANGLING = re.compile(
+DANGLING = re.compile(
     r"(?i)\b(?:let|lets|before|very|so|too|am|is|are|was|were|be|really|the|a|to|of)$"
 )
 _FOLLOWING = re.compile(r"[^\W\d_]+")
@@ -279,7 +279,7 @@ def _without_end(found: Trimmed, names: Collection[str], others: Collection[str]
     while True:
         if found.question and (end := TAG.search(text)):
             text, tag = text[: end.start()], True
-        elif (end := TRAILING.search(text)) and not _DANGLING.search(text[: end.start()]):
+        elif (end := TRAILING.search(text)) and not DANGLING.search(text[: end.start()]):
             text = text[: end.start()]
         elif end := _call_at_end(text, names, others):
             text, called = text[: end.start()], called or end[1]
