@@ -167,7 +167,8 @@ def _statements(
         text, probability = one.candidate.text, round(one.probability, 4)
         spans = tuple(_span(*turns[u.turn], u, probability) for u in one.units)
         text, fields = notes.note(text, spans) if notes is not None else (text, ())
-        kind, end = one.candidate.kind, place + len(text)
+        # "When it started: “Saturday”" holds the words themselves, too.
+        kind, end = "quoted" if ": “" in text else one.candidate.kind, place + len(text)
         yield Statement(text, place, end, "", spans, probability, "passed", kind, fields)
         place = end + 1
 
