@@ -37,6 +37,7 @@ assure assured promise promised remind reminded
 _BARE_VERB = word_set(
     "let lets make makes made help helps helped have see saw hear heard watch watched"
 )
+_SEEMING = word_set("sound sounds sounded look looks looked seem seems seemed feel feels felt")
 _PERCEIVING = word_set("see saw hear heard")
 _WATCHING = word_set("watch watches watched watching")
 _SUBJUNCTIVE = word_set("if wish though")
@@ -56,6 +57,8 @@ suggest suggests suggested recommend recommends recommended insist insists insis
 _SAYING = word_set("think thinks thought say says said believe hope guess know suppose mean")
 _FIRST = word_set("i me my mine myself")
 _SECOND = w.PERSON - _FIRST
+_CONDITIONS = word_set("if when once unless because")
+_CLAUSE = 8  # words of "if they did not really like it"
 _OPENING = 3  # words of "in the morning"
 _PLURAL = {"am": "are", "was": "were", "is": "are"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
@@ -214,6 +217,8 @@ class _PersonShifter:
         """Whether "that" is left out before a subject: "the bill I paid"."""
         if not self._joined(i) or (self._low(0) in w.PREPOSITIONS and i <= _OPENING):
             return False  # "at four they were asleep"
+        if any(self._low(k) in _CONDITIONS for k in range(max(0, i - _CLAUSE), i)):
+            return False  # "if they did not like it they would stop"
         before, openers = self._before(i), w.BEFORE_A_SUBJECT | w.SUBORDINATORS | w.PREPOSITIONS
         return not (before in openers or is_adverb(before) or before in _LINKS)
 
@@ -267,7 +272,10 @@ class _PersonShifter:
         return self.pair.listener
 
     def _you(self, i: int) -> None:
-        if (self._joined(i + 1) and self._low(i + 1) in _GROUPS) or self._before(i) == "of":
+        behind = {self._low(i + 1)} if self._joined(i + 1) else set()
+        if behind & {"are", "were", "have"}:
+            behind.add(self._low(i + 2))  # "you are both"
+        if behind & _GROUPS or self._before(i) == "of":
             raise Unsure
         if self._is_subject(i):
             self._subject(i, self._listener())
@@ -337,7 +345,8 @@ class _PersonShifter:
             return True
         if before in _PERCEIVING and is_past(word) and not is_base(word):
             return True
-        if before in _GIVING or before in w.PREPOSITIONS:
+        seems = before == "like" and self._low(i - 2) in _SEEMING  # "it sounds like you know him"
+        if not seems and (before in _GIVING or before in w.PREPOSITIONS):
             return False
         return self._is_told_of(word, before)
 

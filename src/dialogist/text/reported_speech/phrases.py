@@ -146,7 +146,8 @@ _SERVICE = r"""
 | anything else i can.* | what else can i.* | may i have your attention.*
 | let me (?:see|check|think|look|have a look|take a look)(?: .*)? | hold on | hang on.*
 | one (?:moment|second|sec) | just a (?:moment|minute|second)
-| (?:give me )?(?:a|one) (?:moment|second|minute) | wait(?: a (?:minute|moment|second))?
+| (?:give me |it will (?:just )?(?:be|take) )?(?:just )?(?:a|one) (?:moment|second|minute)
+| wait(?: a (?:minute|moment|second))?
 """
 _REPLIES = r"""
 of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will do | you bet
@@ -180,13 +181,14 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | you are an? (?:\w+ )?(?:love|star|angel|gem|hero|legend|life ?saver|treasure|genius|darling|dear)
 | bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
 | for (?:heaven|god|goodness)(?:['’]s|s)? sakes? | my goodness | luv u | love you
-| do not be (?:mad|angry|cross) | you are the best
+| do not be (?:mad|angry|cross) | you are the best | i will bet | that reminds me
+| (?:i|you)(?: have)? got it
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""
 
 HOLLOW = re.compile(
-    r"(?i)(?:i(?: would|['’]d| must| have to| dare)? say|i mean|(?:as )?it turns out"
+    r"(?i)(?:i(?: would|['’]d| must| should| have to| dare)? say|i mean|(?:as )?it turns out"
     r"|it (?:seems|appears))\W*$"
 )
 """A clause that says nothing without the one that it is put into or behind."""

@@ -6,7 +6,7 @@ from dialogist.text.reported_speech.framing import NOT_MINE, Frame, Verdict
 from dialogist.text.reported_speech.morphology import AUXILIARIES, gerund_of, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
-from dialogist.text.reported_speech.words import PERSON, words_of
+from dialogist.text.reported_speech.words import PERSON, PREPOSITIONS, words_of
 from dialogist.text.tokens import word_set
 
 _WISH = re.compile(
@@ -111,6 +111,8 @@ def _about(frame: Frame, how: str, what: str) -> str | None:
     if not words or any(word.low in AUXILIARIES for word in words):
         return None
     first = words[0].low
+    if how == "what" and first in PREPOSITIONS:
+        return None  # "what about in your family?"
     if first in ("i", "we") or (len(words) == 1 and first in PERSON):
         return None
     is_offer = is_gerund(first) or first in ("a", "an") or _A_TIME.match(what)

@@ -228,6 +228,8 @@ def _of_unknown_subject(
     following = words[place + 1]
     if following.low in SUBJECTS or following.low in DETERMINERS or following.is_capital:
         return None
+    if following.low in ("all", "both"):
+        return None
     if words[place].low in ("do", "does", "did"):
         return None
     if words[0].low == "how" and place == 1:

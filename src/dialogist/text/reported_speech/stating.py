@@ -37,6 +37,12 @@ same first other maybe perhaps
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
 _SUPPOSING = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon|imagine|mean)")
+# "I do not want it right now I was just curious", "that is great I think I will go"
+_NO_JOINT = re.compile(
+    r"(?i)(?:\w+ ){3,}(?:now|today|tomorrow|yesterday|tonight|too) i"
+    r" (?:am|was|will|have|would|just)\b"
+    r"|that is (?:so |very )?(?:great|good|nice|cool|awesome|perfect|fine|bad|sad|funny) i \w+ i\b"
+)
 _NO_END = BEFORE_A_SUBJECT - word_set("all something anything everything")
 # "I have no reference I have a ticket", but not "the reference I have".
 _SECOND_CLAUSE = re.compile(
@@ -262,7 +268,7 @@ def is_plain(text: str, is_adviser: bool) -> bool:
 
 def _is_tellable(text: str) -> bool:
     words = words_of(text)
-    if _IN_YOUR_PLACE.match(text):
+    if _IN_YOUR_PLACE.match(text) or _NO_JOINT.match(text):
         return False
     if (
         len(words) < 2

@@ -147,7 +147,8 @@ def _is_plain_verb(low: str) -> bool:
     if is_past(low):
         return not low.endswith("ed") and low not in NOUNS_TOO | _PARTICIPLES
     if is_present(low):
-        return low[:-1] not in NOUNS_TOO and low[:-2] not in NOUNS_TOO
+        is_noun = low[:-1] in NOUNS_TOO or low[:-2] in NOUNS_TOO or low == "supplies"
+        return not is_noun
     return False
 
 

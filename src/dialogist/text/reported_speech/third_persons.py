@@ -42,7 +42,7 @@ _PHRASE = re.compile(
 _SOMEBODYS = re.compile(rf"\b([A-Z][a-zà-ÿ]+['’]s) ({_NOUNS})\b(?!-)")
 # By their endings, words for whoever does something.
 _ROLE = re.compile(
-    r"(?i)\b(?:my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?"
+    r"(?i)\b(?:my|your|our|the|his|her|a|an|their|this|that|one|another|some|each|no) (?:\w+ )?"
     r"([a-z]{3,}(?:er|or|ist|ian|man|woman|ess))\b"
 )
 _NO_ROLE = re.compile(
