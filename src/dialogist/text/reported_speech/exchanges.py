@@ -11,7 +11,7 @@ from dialogist.text.reported_speech.framing import DATES, Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.person_shift import SpeakerListener, possessive
-from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
+from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, COURTESY, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
 from dialogist.text.reported_speech.questions import asked as asked_clause
@@ -405,6 +405,8 @@ class Exchange:
             return None
         told = asked_clause(Frame(SpeakerListener(self.asker, self.answerer)), question)
         if told is None or told.endswith((" is", " was", " are", " were")):
+            return None
+        if COURTESY.fullmatch(rest):
             return None
         return f"{told[0].upper()}{told[1:]}: “{rest}”"
 

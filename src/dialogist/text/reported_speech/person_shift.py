@@ -217,6 +217,8 @@ class _PersonShifter:
         """Whether "that" is left out before a subject: "the bill I paid"."""
         if not self._joined(i) or (self._low(0) in w.PREPOSITIONS and i <= _OPENING):
             return False  # "at four they were asleep"
+        if all(self._low(k) not in w.DETERMINERS for k in range(i)):
+            return False  # "holy crap they will take it"
         if any(self._low(k) in _CONDITIONS for k in range(max(0, i - _CLAUSE), i)):
             return False  # "if they did not like it they would stop"
         before, openers = self._before(i), w.BEFORE_A_SUBJECT | w.SUBORDINATORS | w.PREPOSITIONS

@@ -32,7 +32,7 @@ _BEFORE_A_MARK = alternatives(r"""
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
-| (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| (?:sure|yes|yeah|right|nice|wow)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately | actually
 | sorry,?(?= (?:i|we|my|it|but|that)\b)
 | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
@@ -81,7 +81,8 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
 | i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly | amazing
 | wow
-| i know | bye(?: \w+)? | i (?:would|'d) say | thank god | god help us | for the record
+| i know | (?:please )?drive (?:carefully|safely) | thanks(?: a lot| so much)? | bye(?: \w+)?
+| i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
 """What a sentence may end in and say nothing."""

@@ -61,6 +61,7 @@ _FOR_ME = re.compile(
     r"(?i)(?:can|could|may) i (?:(?:please|also|maybe) )*(?:have|get) "
     r"((?:the|a|an|your|my|some|another|\d[\w.,]*|two|three|four|five|one|ten) .+|\w+)"
 )
+_HOW_MUCH = 2  # words
 _FARES = word_set("going doing feeling getting coming holding keeping sleeping eating")
 _WANTING = word_set("want need like remember know have got care mind fancy")
 
@@ -198,6 +199,8 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
         return None
     if opening == "why" and any(word.low in PREPOSITIONS for word in behind):
         return None  # "why the piano is in the hallway"
+    if any(word.low in SUBJECTS - DETERMINERS for word in behind):
+        return None  # "what's the cheapest you've got"
     if (len(words[:place]) > 1 and opening.lower() != "how much") or any(
         is_gerund(word.low) or _is_plain_participle(word.low) for word in behind
     ):
@@ -232,8 +235,8 @@ def _of_unknown_subject(
         return None
     if words[place].low in ("do", "does", "did"):
         return None
-    if words[0].low == "how" and place == 1:
-        return None
+    if words[0].low == "how" and place <= _HOW_MUCH:
+        return None  # "How much are business flights?"
     return Question(opening, "", words[place].low, text[words[place].end :].strip())
 
 

@@ -36,11 +36,13 @@ same first other maybe perhaps
 """)
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
+_TRANSITIVE = word_set("want need have like mean take make get give bring prefer")
 _SUPPOSING = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon|imagine|mean)")
 # "I do not want it right now I was just curious", "that is great I think I will go"
 _NO_JOINT = re.compile(
     r"(?i)(?:\w+ ){3,}(?:now|today|tomorrow|yesterday|tonight|too) i"
     r" (?:am|was|will|have|would|just)\b"
+    r"|you know (?!that\b|wh|how\b|it\b|this\b|him\b|her\b|them\b|about\b|of\b|\w+$).* \w+"
     r"|that is (?:so |very )?(?:great|good|nice|cool|awesome|perfect|fine|bad|sad|funny) i \w+ i\b"
 )
 _NO_END = BEFORE_A_SUBJECT - word_set("all something anything everything")
@@ -61,7 +63,7 @@ _FRONTED_OBJECT = re.compile(
 )
 _NO_STATEMENT = word_set("""
 what how why who which so neither nor thank here or not whatever better worse maybe like where
-because wtf
+because wtf whatcha
 """)
 # Advice: "I would not drive before you have the glasses".
 _IN_YOUR_PLACE = re.compile(
@@ -291,6 +293,8 @@ def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
         return True  # "I could, but"
     if _ELLIPSIS.search(text):
         return True
+    if last in _TRANSITIVE and words[-2].low == "i":
+        return True  # "Yes, I want"
     if last == "doubt" and words[-2].low == "i":
         return True  # "Dancing, I doubt"
     if _SUPPOSING.fullmatch(text):
@@ -358,6 +362,8 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
 def has_main_clause(text: str) -> bool:
     """Whether a clause follows the one that begins with "if" or the like."""
     words = words_of(text)
+    if "," not in text and words[0].low in ("although", "though", "because", "since"):
+        return False  # "Although I do not like what they did"
     if "," in text:
         behind = text.rpartition(", ")[2]
         return is_statement(behind) or re.search(r"(?i), (?:i|you) ", text) is not None

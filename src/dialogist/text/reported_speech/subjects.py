@@ -54,6 +54,8 @@ def _phrase_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None
     first = start + (2 if low in w.DETERMINERS else 1)
     last = min(len(words), start + _LONGEST + 1)
     for place in range(first, last):
+        if words[place].low in w.SUBJECTS - w.DETERMINERS:
+            return None  # "the cheapest you have"
         if words[place].low in w.DETERMINERS or words[place].low in w.PREPOSITIONS:
             is_sure = words[place].low != "of" and not _ends_in_a_predicate(words, place)
             return place if auxiliary in _BE and is_sure else None

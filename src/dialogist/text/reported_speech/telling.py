@@ -17,6 +17,7 @@ _UNTOLD = re.compile(
     r"|\[[A-Z]?[a-z]|![^\s]| - "
     r"|[({\[](?![^)\]]*[)\]])"
     r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
+    r"|\w what if |, what (?:do )?you think\b"
     r"|\bknow about you\b|\band you$|\band note that\b|\bthat,)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
