@@ -49,6 +49,9 @@ _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS_ITSELF = re.compile(r"(?i)[,.…-] i mean,? (?!it\b|that\b|what\b)")
 _SHOUTS = re.compile(r"(?:NOW|NO|NOT|YES|STOP|WAIT|PLEASE|DON['’]?T|YOU|ALL|SO) (?=[a-z])")
 _ADDRESSED = word_set("you your yours yourself")
+_TO_ALL = re.compile(
+    r"(?i)\b(?:(?:all|both) of you|you (?:all|both|guys)|every(?:one|body)|folks)\b"
+)
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
 _DENIES = re.compile(
     r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
@@ -287,14 +290,18 @@ class Conversation:
         return self._finished(tell(frame, said), meant)
 
     def _may_address_another(self, turn: int, place: int) -> bool:
-        """Whether "you" is said before somebody is called who did not speak last."""
+        """Whether "you" may be all who hear it, or somebody called behind it who did not speak last."""
         own = self._of(turn)
-        if self.is_between_two or not any(one.said.called for one in own[place + 1 :]):
+        says_you = any(word.low in _ADDRESSED for word in words_of(own[place].said.text))
+        if self.is_between_two or not says_you:
+            return False
+        if any(_TO_ALL.search(one.words) for one in own[:place]):
+            return True
+        if not any(one.said.called for one in own[place + 1 :]):
             return False
         if any(one.said.called for one in own[: place + 1]) or not turn:
             return False
-        says_you = any(word.low in _ADDRESSED for word in words_of(own[place].said.text))
-        return says_you and self._turns[turn - 1][0] != self._who_is_called(turn)
+        return self._turns[turn - 1][0] != self._who_is_called(turn)
 
     def _is_introduction(self, turn: int, place: int) -> bool:
         """Whether an agent only says at the beginning who speaks: "Lost property, Morag."."""

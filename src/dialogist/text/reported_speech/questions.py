@@ -275,6 +275,8 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
         or _ENDS_IN_A_WH.search(text)
     ):
         return None
+    if first.startswith(("any", "every", "some", "no")) and words[1].low in SUBJECTS:
+        return None  # "Anything I've forgotten?"
     if is_statement(text) and first not in AUXILIARIES | SUBORDINATORS:
         return Question("whether", "", "", text)
     return None

@@ -289,7 +289,7 @@ def _is_tellable(text: str) -> bool:
 def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
     """Whether the verb is left to what was said before: "it might", "she would like to"."""
     last = words[-1].low
-    if any(w.low in AUXILIARIES and text[w.end : w.end + 1] == "," for w in words[1:]):
+    if any(w.low in AUXILIARIES | {"not"} and text[w.end : w.end + 1] == "," for w in words[1:]):
         return True  # "I could, but"
     if _ELLIPSIS.search(text):
         return True
