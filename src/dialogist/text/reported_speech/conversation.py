@@ -290,7 +290,7 @@ class Conversation:
         return self._finished(tell(frame, said), meant)
 
     def _may_address_another(self, turn: int, place: int) -> bool:
-        """Whether "you" may be all who hear it, or somebody called behind it who did not speak last."""
+        """Whether "you" may be all who hear it, or one called behind it who did not speak last."""
         own = self._of(turn)
         says_you = any(word.low in _ADDRESSED for word in words_of(own[place].said.text))
         if self.is_between_two or not says_you:
