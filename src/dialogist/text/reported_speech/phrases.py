@@ -102,7 +102,7 @@ POLITE = re.compile(
     r"|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)"
 )
 ASIDE = re.compile(
-    r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um+|uh+|er|honestly|to be honest"
+    r"(?i),\s*(?:then(?=, and\b)|you know|i mean|you see|like|of course|well|um+|uh+|er|honestly|to be honest"
     r"|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please|though"
     r"|as i said|mind you|really|yes|yeah),(?=\s)"
 )
@@ -183,6 +183,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
 | for (?:heaven|god|goodness)(?:['’]s|s)? sakes? | my goodness | luv u | love you
 | do not be (?:mad|angry|cross) | you are the best | i will bet | that reminds me
+| hang in there
 | (?:i|you)(?: have)? got it
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))

@@ -49,6 +49,8 @@ _TWO_QUESTIONS = re.compile(
 _ENDS_IN_A_WH = re.compile(
     r"(?i) (?:what|who|where|when|why|how(?: \w+)?)(?: (?:now|again|exactly|then|altogether))?$"
 )
+# "What am I supposed to do, leave one behind?"
+_ADDED = re.compile(r"(?i)supposed to \w+, \w+ ")
 _LONGEST = 6  # words of a question without a verb
 _NOT_ABOUT = AUXILIARIES | SUBORDINATORS | SUBJECTS - DETERMINERS | word_set("no what then how why")
 _SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
@@ -323,6 +325,8 @@ def _wished(frame: Frame, text: str) -> str | None:
 def asked(frame: Frame, parts: Question) -> str | None:
     """A question as a clause: "whether Bo is coming"."""
     clause = parts.clause()
+    if clause is not None and _ADDED.search(clause):
+        return None
     told = (
         None
         if clause is None

@@ -40,7 +40,8 @@ def subject_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None
         return None
     low = words[start].low
     if low in w.SUBJECTS - w.DETERMINERS:
-        return start + 1
+        is_else = start + 1 < len(words) and words[start + 1].low == "else"  # "anybody else"
+        return start + 1 + is_else
     if low in ("this", "that", "these", "those") and _is_boundary(words, start + 1, auxiliary):
         return start + 1
     return _phrase_end(words, start, auxiliary)
