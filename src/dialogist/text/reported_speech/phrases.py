@@ -102,8 +102,8 @@ POLITE = re.compile(
     r"|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)"
 )
 ASIDE = re.compile(
-    r"(?i),\s*(?:then(?=, and\b)|you know|i mean|you see|like|of course|well|um+|uh+|er|honestly|to be honest"
-    r"|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please|though"
+    r"(?i),\s*(?:then(?=, and\b)|you know|i mean|you see|like|of course|well|um+|uh+|er|honestly"
+    r"|to be honest|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please|though"
     r"|as i said|mind you|really|yes|yeah),(?=\s)"
 )
 _BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
