@@ -103,8 +103,8 @@ POLITE = re.compile(
 )
 ASIDE = re.compile(
     r"(?i),\s*(?:then(?=, and\b)|you know|i mean|you see|like|of course|well|um+|uh+|er|honestly"
-    r"|to be honest|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please|though"
-    r"|as i said|mind you|really|yes|yeah),(?=\s)"
+    r"|to be honest|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please"
+    r"|though|as i said|mind you|really|yes|yeah),(?=\s)"
 )
 _BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
 _SMALL = (
