@@ -431,6 +431,8 @@ class Conversation:
 def _is_of_another_kind(sentence: _Sentence) -> bool:
     """Whether a sentence corrects itself, shouts, advises or draws a conclusion."""
     words = sentence.words
+    if words.isupper() and len(words.split()) > _TWO:
+        return True
     infers = _INFERS.match(words) and not sentence.said.question
     return bool(
         infers or _CORRECTS_ITSELF.search(words) or _SHOUTS.match(words) or _ADVISES.match(words)

@@ -406,7 +406,7 @@ class Exchange:
         told = asked_clause(Frame(SpeakerListener(self.asker, self.answerer)), question)
         if told is None or told.endswith((" is", " was", " are", " were")):
             return None
-        if COURTESY.fullmatch(rest):
+        if COURTESY.fullmatch(rest) or _may_call(question, rest):
             return None
         return f"{told[0].upper()}{told[1:]}: “{rest}”"
 
@@ -443,6 +443,14 @@ def _named(asked: Trimmed, rest: str) -> str:
     """An answer without "it is", where "it" is what was asked about."""
     said = _IT_IS.match(rest)
     return rest[said.end() :] if said and _is_answer_of_thing(asked.text) else rest
+
+
+def _may_call(question: Question, rest: str) -> bool:
+    """Whether an answer may only name who hears it: "I'm sorry, madam", "Wonderful, Richard!"."""
+    is_name = rest.isalpha() and rest[0].isupper() and rest.lower() not in DATES
+    return rest.lower() in ("madam", "sir", "ma'am") or (
+        is_name and question.opening.lower() in ("what", "how", "when")
+    )
 
 
 def _is_phrase(rest: str) -> bool:

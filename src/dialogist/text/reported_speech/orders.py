@@ -69,7 +69,10 @@ _CONDITION = re.compile(
 _SUPPOSES = re.compile(r"(?i)i (?:suppose|guess|think|reckon|believe|hope|mean|say)")
 _PASSIVE = 3  # words of "Swap fee's waived"
 _ENDS_AS_PARTICIPLE = re.compile(r"[a-z]{4,}ed")  # no bed, no shed
-_ELSE = re.compile(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b")
+_ELSE = re.compile(
+    r"(?i)^\w+ (?:this|that|it|there) is\b"
+    r"|,? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b"
+)
 
 
 def is_request(said: Trimmed) -> bool:

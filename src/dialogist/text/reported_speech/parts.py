@@ -29,7 +29,8 @@ _JOINT = re.compile(
 _OPEN = re.compile(
     r"(?i)\b(?:if|when|whenever|once|unless|until|till|while|because|since|although|though|after"
     r"|before|as|where|whether|either|not only|as soon|now that)\b"
-    r"|^(?:(?:and|but|so|ok|okay)\W+)*(?:(?:next|last|every|each|any) ?time|the (?:moment|minute)"
+    r"|^(?:(?:and|but|so|ok|okay|great|well|yes|no|then)\W+)*(?:(?:next|last|every|each|any) ?time"
+    r"|the (?:moment|minute)"
     r"|by the time|should|whatever|whoever|however|no matter|given|considering|seeing|in case"
     r"|provided)\b"
 )

@@ -400,7 +400,8 @@ class _PersonShifter:
             low = self._low(i)
             if low in w.SUBJECTS or low in w.SUBORDINATORS or not self._joined(i):
                 return
-            bare = bare or low == "to" or low in MODALS or low in _BARE_VERB
+            to = low == "to" and self._low(i + 1) not in w.DETERMINERS
+            bare = bare or to or low in MODALS or low in _BARE_VERB
             if low in ("and", "or", "but") and not bare:
                 self._agree_at(self._verb(i), i == verb + 1, negative)
 

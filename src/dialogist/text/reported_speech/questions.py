@@ -49,6 +49,8 @@ _TWO_QUESTIONS = re.compile(
 _ENDS_IN_A_WH = re.compile(
     r"(?i) (?:what|who|where|when|why|how(?: \w+)?)(?: (?:now|again|exactly|then|altogether))?$"
 )
+# "Just what you wanted, isn't it?", "The one opposite, now you have the time, right?"
+_ONLY_WHAT = re.compile(r"(?i)(?:just|exactly) (?:what|who|where|how)\b|[^,]+, now you\b")
 # "What am I supposed to do, leave one behind?"
 _ADDED = re.compile(r"(?i)supposed to \w+, \w+ ")
 _LONGEST = 6  # words of a question without a verb
@@ -291,8 +293,8 @@ def _small_first(text: str) -> str:
 def question(frame: Frame, said: Trimmed) -> Verdict:
     """Whether the sentence is a question, and how it is told."""
     if said.tag:
-        told = frame.behind("asks whether", said.text) if is_statement(said.text) else None
-        return True, told
+        is_whole = is_statement(said.text) and not _ONLY_WHAT.match(said.text)
+        return True, frame.behind("asks whether", said.text) if is_whole else None
     low = said.text.lower()
     if low.startswith("i wonder"):
         return NOT_MINE

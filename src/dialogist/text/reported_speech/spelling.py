@@ -121,6 +121,7 @@ _COUSIN = re.compile(
     r"|(?<=['’]s)) c[uo]z\b"
     r"|\bcuz(?= (?:from|at|tonight|tomorrow|does|is|can|will|has|said|says|wants)\b)"
 )
+_GOTTA = re.compile(r"(?i)(?:(?<=['’]ve )|(?<=\bive )|(?<=\bhave )|(?<=\bhas )|(?<=['’]s ))gotta\b")
 _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
@@ -136,7 +137,7 @@ def normalised(text: str) -> str:
     text = _SMILEY.sub(_BREAK, _LAUGHTER.sub(_BREAK, _EMOJI.sub(_BREAK, text)))
     text = _AT_AN_END.sub(" ", text)
     text = _APART.sub("'", text)
-    text = _COUSIN.sub(" cousin", text)
+    text = _GOTTA.sub("got to", _COUSIN.sub(" cousin", text))
     text = _WORD.sub(lambda word: _spelt(word, text), text)
     text = _SHORT_DAY.sub(lambda day: _SHORT_DAYS[day[1]], text)
     text = _BE.sub(" be", text)

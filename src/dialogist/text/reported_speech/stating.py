@@ -42,6 +42,7 @@ _SUPPOSING = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon|imagi
 _NO_JOINT = re.compile(
     r"(?i)(?:\w+ ){3,}(?:now|today|tomorrow|yesterday|tonight|too) i"
     r" (?:am|was|will|have|would|just)\b"
+    r"|.*[a-z] (?-i:Ill) [a-z]"
     r"|you know (?!that\b|wh|how\b|it\b|this\b|him\b|her\b|them\b|about\b|of\b|\w+$).* \w+"
     r"|that is (?:so |very )?(?:great|good|nice|cool|awesome|perfect|fine|bad|sad|funny) i \w+ i\b"
 )
@@ -79,6 +80,10 @@ _ELLIPSIS = re.compile(
 _RELATIVE_ONLY = re.compile(
     r"(?i)(?:another|one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty|[\d.,]+%?|some"
     r"|people|a|an|the) (?:[\w%]+ ){0,3}(?:which|who) "
+)
+_NEXT_TIME = re.compile(
+    r"(?i)(?:the )?(?:next|last|every|each) time (?:i|you|we|he|she|it|they)"
+    r" (?!will\b|would\b|can\b|could\b|must\b|should\b|have to\b)[^,]+$"
 )
 _AND_DO = re.compile(
     r"(?i), (?:buy|try|ask|wait|leave|use|play|send|give|tell|call|make|book|check|show|let|do|put"
@@ -188,7 +193,7 @@ _CALLED = re.compile(
 )
 _RELATIVE = word_set("which what whom")
 # Contractions without their mark: "my mum said shell come"
-_BARE_WILL = re.compile("shell|hell|well|wed|shed|hed|youd|theyd|itd")
+_BARE_WILL = re.compile("ill|shell|hell|well|wed|shed|hed|youd|theyd|itd")
 # "I need it on Sunday, so refund it": a report would not say who is to do it
 _REQUEST_BEHIND = re.compile(r"(?i), so (?:please )?([a-z]+)\b")
 
@@ -309,7 +314,7 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
     is_finite = is_past(second) or is_base(second) or second in AUXILIARIES
     if is_adverb(first) and first not in ("all", "both") and is_finite:
         return True
-    if _RELATIVE_ONLY.match(text) or _AND_DO.search(text):
+    if _RELATIVE_ONLY.match(text) or _AND_DO.search(text) or _NEXT_TIME.match(text):
         return True
     if (
         is_present(first)
@@ -367,7 +372,10 @@ def has_main_clause(text: str) -> bool:
     if "," in text:
         behind = text.rpartition(", ")[2]
         return is_statement(behind) or re.search(r"(?i), (?:i|you) ", text) is not None
-    return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
+    return any(
+        word.low in _NOMINATIVE or (word.low == "you" and before.low not in PREPOSITIONS)
+        for before, word in pairwise(words[1:])
+    )
 
 
 def _runs_on(text: str) -> bool:
