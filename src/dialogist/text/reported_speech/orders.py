@@ -58,6 +58,7 @@ _FOR_ME = re.compile(
     r"|ten) (?!call\b).+)"
 )
 _AND_DOES = re.compile(r"(?i)\band (?:then )?([a-z]+) (?:the|a|it|my|your|them|him|her)\b")
+_NEXT_ORDER = re.compile(r"(?i), (?:just |then |please )?([a-z]+) ")
 _ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
 _JOINED = re.compile(
@@ -210,6 +211,8 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     text = re.sub(r"(?i)\b(and|but) do not ", r"\1 not to ", text)
     negative = re.match(r"(?i)(?:do not|never) ", text)
     what = text[negative.end() :] if negative else text
+    if negative and any(is_base(word.lower()) for word in _NEXT_ORDER.findall(what)):
+        return None  # "Don't update, turn that off" denies the first alone
     is_favour = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
     if frame.chat and not frame.is_adviser and not is_favour:
         return None  # as often a sentence without its subject

@@ -183,7 +183,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
 | for (?:heaven|god|goodness)(?:['’]s|s)? sakes? | my goodness | luv u | love you
 | do not be (?:mad|angry|cross) | you are the best | i will bet | that reminds me
-| hang in there | tell me about it
+| hang in there | tell me about it | i see it(?: here)?
 | (?:i|you)(?: have)? got it
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
