@@ -4,10 +4,11 @@
         --commit ID [--told FOLDER]
 
 Of each run: the mean loss of every epoch by its log; ROUGE and BERTScore with precision and recall
-of dev and of a random twentieth of the training data (reports 1 and 2: test and 1/20 of train); and
-what it writes of the two examples that all three reports print: a dialogue of the training data
-about a cinema, and one of the test data about a hotel. The test data are not at hand, so FILE holds
-that dialogue as a report prints it. Rows of other runs stay as they are.
+of dev, of its dialogues that repeat none of the training data (``dev_apart``), and of a random
+twentieth of the training data (reports 1 and 2: test and 1/20 of train); and what it writes of the
+two examples that all three reports print: a dialogue of the training data about a cinema, and one
+of the test data about a hotel. The test data are not at hand, so FILE holds that dialogue as a
+report prints it. Rows of other runs stay as they are.
 
 --told: of runs that were made on another machine, what they wrote there: FOLDER/RUN-dev.jsonl,
 RUN-train.jsonl and RUN-examples.jsonl, predictions of `dialogist evaluate` on these three files.
@@ -23,6 +24,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from dialogist.data.readers.registry import read_dialogues
+from dialogist.evaluation.near_duplicates import find_overlaps
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "dialogsum-reports.json"
 CONSTANT = "constant-dialogsum"
@@ -53,7 +57,8 @@ def main() -> None:
     sample = random.Random(1).sample(train, len(train) // SHARE)
     with tempfile.TemporaryDirectory() as folder:
         files = {"dev": flags.data / "dialogsum" / "dev.jsonl"}
-        for name, records in (("train", sample), ("examples", examples)):
+        parts = {"dev_apart": apart(flags.data / "dialogsum"), "train": sample}
+        for name, records in (parts | {"examples": examples}).items():
             files[name] = Path(folder) / f"{name}.jsonl"
             lines = (json.dumps(record) + "\n" for record in records)
             files[name].write_text("".join(lines), encoding="utf-8")
@@ -62,10 +67,11 @@ def main() -> None:
         results["figures"]["references"] = references(files["dev"], Path(folder))
         for run in flags.runs:
             found: dict[str, Any] = {"commit": flags.commit, **losses(run)}
-            made = dict.fromkeys(files, run)
-            if flags.told is not None:
-                made = {part: flags.told / f"{run.name}-{part}.jsonl" for part in files}
-            for part in ("dev", "train"):
+            made: dict[str, Path] = dict.fromkeys(files, run)
+            if flags.told is not None:  # a folder of these has no part of dev
+                told_parts = [part for part in files if part != "dev_apart"]
+                made = {part: flags.told / f"{run.name}-{part}.jsonl" for part in told_parts}
+            for part in [part for part in made if part != "examples"]:
                 found[part] = scores(made[part], files[part], flags.encoder, Path(folder))
             told = made["examples"]
             if flags.told is None:
@@ -81,6 +87,14 @@ def main() -> None:
 def read(file: Path) -> list[dict[str, Any]]:
     """The records of a JSON Lines file."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def apart(folder: Path) -> list[dict[str, Any]]:
+    """The records of dev whose dialogues repeat none of the training data, not even in part."""
+    learned = read_dialogues(folder / "train.jsonl")
+    held = list(read_dialogues(folder / "dev.jsonl"))
+    shared = set(find_overlaps(learned, held).held)
+    return [record for record in read(folder / "dev.jsonl") if record["fname"] not in shared]
 
 
 def printed(text: str) -> str:

@@ -38,7 +38,8 @@ _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
 _TRANSITIVE = word_set("want need have like mean take make get give bring prefer")
 _SUPPOSING = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon|imagine|mean)")
-# "I do not want it right now I was just curious", "that is great I think I will go"
+# Clauses without a joint: "I do not want it right now I was just curious", "it is slow Ill record
+# it", "you know the players earned less", "that is great I think I will go".
 _NO_JOINT = re.compile(
     r"(?i)(?:\w+ ){3,}(?:now|today|tomorrow|yesterday|tonight|too) i"
     r" (?:am|was|will|have|would|just)\b"
