@@ -8,10 +8,10 @@ from random import Random
 from evidence_facts import FACTS, Sown, sow
 from evidence_labels import LABELS, read_label
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.metrics.slots import TIME_SLOTS, SlotMention, slot_mentions_of, state_of
 from dialogist.records import Dialogue
-from dialogist.text.tokens import sentence_spans
+from dialogist.language.tokens import sentence_spans
 
 PLANTED = {
     "DialogSum dev": "dialogsum/dev.jsonl",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.tokens import listed
+from dialogist.language.tokens import listed
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dialogist.pipeline.drafts import (
 )
 from dialogist.pipeline.window_generator import WindowGenerator, forced_decode
 from dialogist.records import Dialogue
-from dialogist.text.tokens import sentence_spans
+from dialogist.language.tokens import sentence_spans
 
 Shares = NDArray[np.floating]
 

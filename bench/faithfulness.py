@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from checker_benchmark import ERRORS, DetectedShare, Trial, trials
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case, Metric
 from dialogist.metrics.copying import Copying

@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from dialogist import Summarizer, read_dialogues
-from dialogist.data.readers import ReadOptions
-from dialogist.jobs.run import Watcher, run_job
-from dialogist.jobs.sinks import FolderSink, Form
-from dialogist.jobs.sources import items_of, origins_of
-from dialogist.jobs.workers import Engine, WorkPlan
+from dialogist.formats import ReadOptions
+from dialogist.batch.run import Watcher, run_job
+from dialogist.batch.sinks import FolderSink, Form
+from dialogist.batch.sources import items_of, origins_of
+from dialogist.batch.workers import Engine, WorkPlan
 from dialogist.present import PresentedSummary
 from dialogist.records import JSON, Dialogue, Summary
 

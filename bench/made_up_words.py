@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dialogist.text.casing import uncased
+from dialogist.language.casing import uncased
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

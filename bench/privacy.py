@@ -23,7 +23,7 @@ from privacy_real import REAL, Cases, Share, by_forms, by_names, real
 from dialogist.privacy.masking import dialogue_texts, questions_of
 from dialogist.privacy.masks import mask_kind, mask_texts
 from dialogist.privacy.packs import Privacy, privacy_of
-from dialogist.text.tokens import Replaced
+from dialogist.language.tokens import Replaced
 
 LANGUAGES = ("en", "zh")
 

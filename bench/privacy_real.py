@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.privacy.finding import is_person
 from dialogist.privacy.masking import dialogue_texts, questions_of
 from dialogist.privacy.masks import mask_kind, mask_texts
 from dialogist.privacy.packs import privacy_of
-from dialogist.text.tokens import Replaced
+from dialogist.language.tokens import Replaced
 
 Cases = defaultdict[str, list[str]]
 

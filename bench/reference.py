@@ -30,16 +30,16 @@ from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
-from dialogist.data.readers import fields
-from dialogist.data.readers.registry import READERS
+from dialogist.formats import fields
+from dialogist.formats.registry import READERS
 from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
-from dialogist.serve.settings import Settings
-from dialogist.template import template_config
-from dialogist.template.template_config import Template
+from dialogist.service.settings import Settings
+from dialogist.forms import template_config
+from dialogist.forms.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
@@ -333,8 +333,8 @@ def http_api() -> Iterator[str]:
     """The routes, their bodies and the codes of their refusals, from OpenAPI."""
     from fastapi import FastAPI
 
-    from dialogist.serve import api, chat
-    from dialogist.serve.openapi import openapi_of
+    from dialogist.service import api, chat
+    from dialogist.service.openapi import openapi_of
 
     described = openapi_of(
         FastAPI(title="Dialogist", version=dialogist.__version__),
@@ -372,7 +372,7 @@ def python_api() -> Iterator[str]:
 
 def error_codes() -> Iterator[str]:
     """Exit codes by exception, problem codes by HTTP status."""
-    from dialogist.serve.problems import CODES
+    from dialogist.service.problems import CODES
 
     yield from ("# Errors", "", MADE)
     yield "What to do about them is in [conventions of the command line](../command-line.md)"

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dialogist.text.reported_speech import Conversation
+from dialogist.language.reported_speech import Conversation
 
 Turns = list[tuple[str, str]]
 

@@ -18,7 +18,7 @@ import torch
 
 from dialogist import Dialogue, Summarizer
 from dialogist.data.collate import EncodedPair, collate
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.objectives import per_sequence
 from dialogist.recipe.corpus import reported
 from dialogist.tokenizers import Tokenizer

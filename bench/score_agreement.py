@@ -29,12 +29,12 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from dialogist.baselines.extractive import lead, longest
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.metrics.base import Case
 from dialogist.metrics.metric_registry import MetricOptions, make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 Differences = Iterator[float]
 

@@ -22,12 +22,12 @@ from statistics import median
 from peers import Record, markdown, save
 from rouge_score.rouge_scorer import RougeScorer
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.metrics.base import Case
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 OF_THE_DIALOGUE = tuple(name for name in ("faithfulness", "copying", "support") if name in METRICS)

@@ -23,11 +23,11 @@ import uvicorn
 from playwright.sync_api import sync_playwright
 
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.serve.app import create_app
-from dialogist.serve.keys import add_key
-from dialogist.serve.server import config_of
-from dialogist.serve.settings import Settings
-from dialogist.serve.tables import open_store
+from dialogist.service.app import create_app
+from dialogist.service.keys import add_key
+from dialogist.service.server import config_of
+from dialogist.service.settings import Settings
+from dialogist.service.tables import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"

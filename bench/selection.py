@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dialogist.recipe.sgd_marks import Marked, holds, read_marked
-from dialogist.selection.network import BUNDLED, Network, read_network
-from dialogist.selection.select import MOST, USUAL, select
-from dialogist.selection.units import terms_of
+from dialogist.highlights.network import BUNDLED, Network, read_network
+from dialogist.highlights.select import MOST, USUAL, select
+from dialogist.highlights.units import terms_of
 
 SHARES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SHARE_OF_WORDS = (0, 0.17, 0.42, 0.6, 0.85, 1)

@@ -25,12 +25,12 @@ import uvicorn
 
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue
-from dialogist.serve.app import create_app
-from dialogist.serve.keys import add_key
-from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT
-from dialogist.serve.server import config_of
-from dialogist.serve.settings import Settings
-from dialogist.serve.tables import open_store
+from dialogist.service.app import create_app
+from dialogist.service.keys import add_key
+from dialogist.service.openapi import EXAMPLE, TRANSCRIPT
+from dialogist.service.server import config_of
+from dialogist.service.settings import Settings
+from dialogist.service.tables import open_store
 
 _GOOD = json.dumps({**EXAMPLE, "options": {"style": "faithful"}}).encode()
 _BATCH = json.dumps({"dialogues": [EXAMPLE], "options": {"style": "faithful"}}).encode()

@@ -1,6 +1,6 @@
 """What the rules of templates find in conversations whose truth was written down beforehand.
 
-The conversations are tests/template/gold/spoken.yaml, the lines of which say how they are read.
+The conversations are tests/forms/gold/spoken.yaml, the lines of which say how they are read.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.template.extract.extraction import Extracted, extract
+from dialogist.forms.extract.extraction import Extracted, extract
 
 SPOKEN = Path(__file__).resolve().parents[1] / "tests" / "template" / "gold" / "spoken.yaml"
 KINDS = ("issue", "done", "decisions", "actions", "outcome")

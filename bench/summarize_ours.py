@@ -16,7 +16,7 @@ import torch
 from rouge_score import rouge_scorer
 
 from dialogist import Dialogue, Summarizer, Summary
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.model_folder.bundle import load_bundle
 from dialogist.model_folder.model_files import find_model
 from dialogist.model_folder.options import SummaryOptions

@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats.fields import dialogue_to_line
 from dialogist_lab.synth import CorpusConfig, generate_pair, generate_pairs
 
 

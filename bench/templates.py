@@ -7,7 +7,7 @@
 Prints Markdown and writes OUTPUT/templates.json: precision and recall of actions (with owner, and
 with deadline), decisions and open questions in made-up conversations, where half of the turns that
 look like one are none; of typed fields in the synthetic customer-service corpus; of all that rules
-find in conversations that were written with their truth (tests/template/gold); and with --sgd of
+find in conversations that were written with their truth (tests/forms/gold); and with --sgd of
 what was done or refused in annotated dialogues of Schema-Guided Dialogue, by the turns that are
 marked as success and failure.
 --cases N prints N of what was missed or wrongly found. docs/how-to/templates.md has the figures.
@@ -25,9 +25,9 @@ from random import Random
 from spoken import KINDS, SPOKEN, measured
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.template.extract.extraction import Extracted, extract
-from dialogist.template.template_config import FieldType, SectionConfig
-from dialogist.template.typed_fields import Values
+from dialogist.forms.extract.extraction import Extracted, extract
+from dialogist.forms.template_config import FieldType, SectionConfig
+from dialogist.forms.typed_fields import Values
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 NAMES = ("Anna", "Bo", "Cy", "Dana", "Emil", "Fay")

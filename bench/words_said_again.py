@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dialogist.metrics.dialogue_claims import reflexive_statements
-from dialogist.text.clauses import is_content
-from dialogist.text.tokens import FUNCTION_WORDS, Token, sentence_spans, tokens_of
+from dialogist.language.clauses import is_content
+from dialogist.language.tokens import FUNCTION_WORDS, Token, sentence_spans, tokens_of
 
 _BETWEEN = 3
 

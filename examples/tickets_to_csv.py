@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist import Dialogue, ReadOptions, Summarizer, Summary, read_dialogues
-from dialogist.template.fill import fill
-from dialogist.template.filled import FilledSection
-from dialogist.template.template_config import parse_template
+from dialogist.forms.fill import fill
+from dialogist.forms.filled import FilledSection
+from dialogist.forms.template_config import parse_template
 
 FORM = parse_template(
     """

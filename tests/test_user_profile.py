@@ -11,8 +11,8 @@ from tests.learning import Silent, pairs_of_all
 from tests.test_copying import COPYING
 
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats import ReadOptions, read_dialogues
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.data.stats import check_dialogues
 from dialogist.errors import UsageError
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
@@ -23,9 +23,9 @@ from dialogist.present import PresentOptions, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.template.fill import fill
-from dialogist.template.filled import as_text
-from dialogist.template.template_config import load_template
+from dialogist.forms.fill import fill
+from dialogist.forms.filled import as_text
+from dialogist.forms.template_config import load_template
 from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from dialogist.data.readers import ReadOptions, read_dialogues
+    from dialogist.formats import ReadOptions, read_dialogues
     from dialogist.decoding import DecodingOptions
     from dialogist.model_folder.options import SummaryOptions
     from dialogist.pipeline.summarizer import Session, Summarizer
@@ -35,11 +35,11 @@ else:  # a type checker must not take any name for one of ours
     # Imported only when asked for: ``dialogist --help`` stays fast.
     _LAZY = {
         "DecodingOptions": "dialogist.decoding",
-        "ReadOptions": "dialogist.data.readers",
+        "ReadOptions": "dialogist.formats",
         "Session": "dialogist.pipeline.summarizer",
         "Summarizer": "dialogist.pipeline.summarizer",
         "SummaryOptions": "dialogist.model_folder.options",
-        "read_dialogues": "dialogist.data.readers",
+        "read_dialogues": "dialogist.formats",
     }
 
     def __getattr__(name):

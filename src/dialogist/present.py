@@ -13,8 +13,8 @@ from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import failed
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
 from dialogist.records import JSON, Dialogue, Entity, EvidenceSpan, MaskStage, Statement, Summary
-from dialogist.selection.network import BUNDLED
-from dialogist.template.filled import (
+from dialogist.highlights.network import BUNDLED
+from dialogist.forms.filled import (
     DOUBTED,
     SHOWN,
     Cited,
@@ -31,12 +31,12 @@ from dialogist.template.filled import (
     quotes_of,
     shown_of,
 )
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.privacy.masks import MaskTable
     from dialogist.privacy.packs import Privacy
-    from dialogist.template.template_config import Template
+    from dialogist.forms.template_config import Template
 
 # What is done to a summary on request: focus, names and roles, a template.
 #
@@ -121,14 +121,14 @@ class PresentOptions:
         """
         notes: tuple[str, ...] = ()
         if self.focus is not None:
-            from dialogist.template.perspective import check_speaker, focus  # seldom asked for
+            from dialogist.forms.perspective import check_speaker, focus  # seldom asked for
 
             check_speaker(self.focus, dialogue)
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
                 summary, notes = focus(summary, dialogue, self.focus)
         filled = None
         if self.template is not None:
-            from dialogist.template.fill import fill  # its rules take a while to load
+            from dialogist.forms.fill import fill  # its rules take a while to load
 
             filled = fill(summary, dialogue, self.template, self.names, self.focus)
             if not self.with_evidence:
@@ -137,7 +137,7 @@ class PresentOptions:
                 summary = replace(summary, sentences=bare)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
-            from dialogist.template.perspective import names_for, rename, rename_filled
+            from dialogist.forms.perspective import names_for, rename, rename_filled
 
             names, unknown = names_for(self.names or {}, self.perspective, dialogue)
             if names:

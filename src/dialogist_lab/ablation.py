@@ -17,7 +17,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.systems import System
 from dialogist.recipe.training_run import train_recipe
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.training.base import Progress
 
 BASE = "base"

@@ -17,7 +17,7 @@ from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.recipe_config import Recipe
 from dialogist.recipe.training_set import PairMaker, speaker_ids
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.tokens import counted, words_in
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
 NOISE_MASK = "____"

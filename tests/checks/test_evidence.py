@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dialogist.checks.evidence import find_evidence
 from dialogist.records import Dialogue, EvidenceSpan, Utterance
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 
 def talk(*turns: str) -> Dialogue:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from tests.command import CommandLine
 
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats.fields import dialogue_to_line
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 DATA = {

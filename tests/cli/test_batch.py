@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from tests.jobs.conftest import dialogue_line
+from tests.batch.conftest import dialogue_line
 
 
 @pytest.fixture

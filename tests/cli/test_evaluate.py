@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.evaluation.scoring import read_scores
 from dialogist.metrics import meteor
 from dialogist_lab.synth import CorpusConfig, generate_pairs

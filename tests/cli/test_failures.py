@@ -8,7 +8,7 @@ import pytest
 from dialogist.pipeline.windows import Segmenter
 from dialogist.present import PresentedSummary, Presenter, PresentOptions
 from dialogist.records import Dialogue, Summary
-from dialogist.text.quantities import quantities
+from dialogist.language.quantities import quantities
 
 TALKS = "".join(
     json.dumps({"id": name, "turns": [{"speaker": "Ann", "text": f"We meet at the {name}, fine?"}]})

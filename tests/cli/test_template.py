@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
+from tests.forms.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.cli.flags import present_options_of
 from dialogist.cli.output_formats import OutputFormat

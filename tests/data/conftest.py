@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
+from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.records import Dialogue
 
 

@@ -19,7 +19,7 @@ from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.people import first_names, same_person, surnames
+from dialogist.language.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, placeholder
 
 ANN, BO = placeholder(0), placeholder(1)

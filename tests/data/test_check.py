@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.data.stats import check_dialogues
 from dialogist.errors import DataError
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dialogist.data.key_points import load_pack
 from dialogist.data.normalise import _jieba, join, normalise, segment
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.errors import MissingExtraError
 from dialogist.evaluation.metric_selection import (
     KEY_POINT_METRIC,
@@ -20,7 +20,7 @@ from dialogist.evaluation.metric_selection import (
 from dialogist.evaluation.scoring import score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.build import KERAS_FILTERS
 from dialogist.tokenizers.special_tokens import entity_placeholder

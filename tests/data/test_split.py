@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.data.split import find_clusters, split_dialogues
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Utterance

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.serve.settings import PREFIX, Settings
+from dialogist.service.settings import PREFIX, Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -38,7 +38,7 @@ COMMANDS = {
     FIELD: [["summarize", "chat.txt", "--mask", "output", "--format", "jsonl"]],
     TYPE: [["summarize", "visit.txt", "--template", "clinical"]],
 }
-TABLE = "tests/text/reported_speech.yaml"
+TABLE = "tests/language/reported_speech.yaml"
 QUICK = [
     *("--set", "training.epochs=1", "--set", "validation.samples=0"),
     *("--set", "decoding.min_tokens=4"),
@@ -50,10 +50,10 @@ import json, sys
 from pathlib import Path
 from bench.summary_schema import summary_schema
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.serve.tables import open_store
-from dialogist.text.reported_speech import Conversation
+from dialogist.service.tables import open_store
+from dialogist.language.reported_speech import Conversation
 from tests.command import CommandLine
-from tests.serve.conftest import ask
+from tests.service.conftest import ask
 
 run = CommandLine(Path.cwd())
 wanted = json.load(sys.stdin)

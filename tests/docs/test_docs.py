@@ -23,7 +23,7 @@ import typer.main
 import yaml
 
 from dialogist.cli.main import app
-from dialogist.text.reported_speech import telling
+from dialogist.language.reported_speech import telling
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

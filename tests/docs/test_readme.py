@@ -62,13 +62,13 @@ def test_commands_run(command, desk, dialogist):
 
 
 def test_the_service_starts(desk, dialogist, monkeypatch):
-    """Up to where it listens; tests/serve/test_process.py asks a process of it."""
+    """Up to where it listens; tests/service/test_process.py asks a process of it."""
     served = []
 
     def run(settings, make, listener):
         served.append((settings.model, listener.getsockname()[1]))
 
-    monkeypatch.setattr("dialogist.serve.server.run", run)
+    monkeypatch.setattr("dialogist.service.server.run", run)
     [command] = [c for c in COMMANDS if " serve" in c]
     words = shlex.split(command)[1:]
     started = dialogist(*words, "--store", f"sqlite:///{desk / 's.db'}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.errors import DataError
 from dialogist.evaluation.annotation import (
     SHEET_COLUMNS,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.evaluation.near_duplicates import find_overlaps, near_duplicate_groups
 from dialogist.records import Dialogue, Utterance
 

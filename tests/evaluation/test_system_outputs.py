@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.data.readers import ReadProblem
+from dialogist.formats import ReadProblem
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (
     DialogueChoice,

@@ -52,7 +52,7 @@ def test_no_extract_is_better_here():
 
 
 def test_the_oracle_is_above_every_baseline_on_real_dialogues(corpora):
-    from dialogist.data.readers import ReadOptions, read_dialogues
+    from dialogist.formats import ReadOptions, read_dialogues
 
     path = corpora / "tweetsumm" / "valid.jsonl"
     dialogues = list(read_dialogues(path, ReadOptions(), pytest.fail))[:40]

@@ -28,7 +28,7 @@ from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
 
 from dialogist import Summary
-from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
+from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.files import write_text_atomically
 from dialogist.model_folder.bundle import save_bundle
 

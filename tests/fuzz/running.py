@@ -27,7 +27,7 @@ from tests.fuzz.files import file_of
 from dialogist import DialogistError, Dialogue, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.readers import read_dialogues
+from dialogist.formats import read_dialogues
 from dialogist.model_folder.bundle import Bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.pipeline.window_generator import BatchLimits

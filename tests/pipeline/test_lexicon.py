@@ -13,7 +13,7 @@ from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.pipeline.window_generator import lexicon_of
-from dialogist.text.tokens import FUNCTION_WORDS
+from dialogist.language.tokens import FUNCTION_WORDS
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 OPTIONS = DecodingOptions(strategy="sample", max_tokens=20, temperature=1.5)

@@ -11,7 +11,7 @@ from dialogist.pipeline.windows import (
     select_sentences,
     summary_sentences,
 )
-from dialogist.text.tokens import count_words
+from dialogist.language.tokens import count_words
 
 
 def said(text: str, window: int) -> SummarySentence:

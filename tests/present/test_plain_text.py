@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
+from tests.forms.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.cli.flags import present_options_of
 from dialogist.present import PresentedSummary, Presenter, markdown_of, text_of

@@ -26,7 +26,7 @@ from dialogist.records import (
     Utterance,
     Warning,
 )
-from dialogist.text.tokens import Replaced
+from dialogist.language.tokens import Replaced
 
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")

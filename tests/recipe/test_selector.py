@@ -11,9 +11,9 @@ from safetensors.numpy import save
 from dialogist.errors import DataError
 from dialogist.recipe import selector
 from dialogist.recipe.sgd_marks import Marked, holds, marked_of, needed, read_marked
-from dialogist.selection.network import read_network
-from dialogist.selection.select import select
-from dialogist.selection.units import terms_of
+from dialogist.highlights.network import read_network
+from dialogist.highlights.select import select
+from dialogist.highlights.units import terms_of
 
 TURNS = [
     ["Agent", "Hello, Northlink."],

@@ -69,7 +69,7 @@ def test_nothing_to_evaluate():
 def test_constant_and_lead_3_on_the_real_dev_set(corpora):
     """The floors of the results page; a change of protocol would move them."""
     from dialogist.baselines.extractive import BASELINES
-    from dialogist.data.readers import ReadOptions, read_dialogues
+    from dialogist.formats import ReadOptions, read_dialogues
 
     path = corpora / "dialogsum" / "dev.jsonl"
     dialogues = list(read_dialogues(path, ReadOptions(), pytest.fail))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.learning import Silent
 
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.models.transformer import TransformerConfig
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.errors import ModelError
 from dialogist.recipe.corpus import tokenizer_texts
 from dialogist.tokenizers import (

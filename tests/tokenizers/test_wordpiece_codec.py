@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.models.bert_samples import TEXTS, minilm, vocabulary_file
 
 from dialogist.data.normalise import normalise
-from dialogist.text.casing import Casing
+from dialogist.language.casing import Casing
 from dialogist.tokenizers import (
     Tokenizer,
     TokenizerConfig,

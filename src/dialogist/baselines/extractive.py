@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dialogist.errors import UsageError, nearest
 from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.tokens import counted, words_in
 
 if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint

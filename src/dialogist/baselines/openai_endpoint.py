@@ -30,7 +30,7 @@ from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError, MissingExtraError, UsageError
 from dialogist.files import network_allowed
 from dialogist.records import Coverage, Dialogue, Summary, Warning
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 ENDPOINT_PREFIX = "openai:"
 

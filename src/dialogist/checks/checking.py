@@ -14,9 +14,9 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.clauses import Clause, clauses_of, is_content
-from dialogist.text.porter import stem_of
-from dialogist.text.tokens import (
+from dialogist.language.clauses import Clause, clauses_of, is_content
+from dialogist.language.porter import stem_of
+from dialogist.language.tokens import (
     ANSWERING,
     ASKING,
     FUNCTION_WORDS,

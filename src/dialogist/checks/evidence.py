@@ -17,7 +17,7 @@ from dialogist.checks.evidence_index import (
     with_aliases,
 )
 from dialogist.records import Dialogue, EvidenceSpan
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 # Features: what speaks for and against each utterance as support of one sentence.
 

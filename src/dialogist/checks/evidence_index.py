@@ -12,13 +12,13 @@ import numpy as np
 from dialogist.metrics.dialogue_facts import StatedNumbers, stated_numbers
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.patterns import Language, calendar_value, entities, language_of
-from dialogist.text.people import NICKNAMES, SHORT_FORMS
-from dialogist.text.porter import stem_of
-from dialogist.text.quantities import HALF_DAY, Quantity, may_hold, quantities
-from dialogist.text.roles import ASKING_ROLES, SERVING_ROLES
-from dialogist.text.tokens import (
+from dialogist.language.clauses import clauses_of, is_content
+from dialogist.language.patterns import Language, calendar_value, entities, language_of
+from dialogist.language.people import NICKNAMES, SHORT_FORMS
+from dialogist.language.porter import stem_of
+from dialogist.language.quantities import HALF_DAY, Quantity, may_hold, quantities
+from dialogist.language.roles import ASKING_ROLES, SERVING_ROLES
+from dialogist.language.tokens import (
     FUNCTION_WORDS,
     NEGATION,
     RELUCTANCE,

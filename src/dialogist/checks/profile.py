@@ -17,8 +17,8 @@ from dialogist.records import (
     Summary,
     title_of_field,
 )
-from dialogist.text.roles import PROFILED_ROLES, role_of
-from dialogist.text.tokens import words_in
+from dialogist.language.roles import PROFILED_ROLES, role_of
+from dialogist.language.tokens import words_in
 
 _FEWEST_LETTERS = 4  # of a word that a statement and a field may have in common
 

@@ -19,13 +19,13 @@ from dialogist.cli.flags import (
     decoding_options,
 )
 from dialogist.cli.inputs import expected_records, with_flags
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import JSON
 
 if TYPE_CHECKING:  # pydantic: not for --help
-    from dialogist.jobs.sinks import Form, Sink
-    from dialogist.jobs.sources import RecordOrigin
+    from dialogist.batch.sinks import Form, Sink
+    from dialogist.batch.sources import RecordOrigin
     from dialogist.model_folder.options import SummaryOptions
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
@@ -129,12 +129,12 @@ def batch_command(
 ) -> int:
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
     from dialogist.cli.batch_display import JobMeter, show_sample, watch_inputs
-    from dialogist.jobs.journal import known_inputs
-    from dialogist.jobs.run import Watcher, run_job
-    from dialogist.jobs.sinks import Form
-    from dialogist.jobs.sources import Since, items_of, origins_of
-    from dialogist.jobs.work import BatchSettings
-    from dialogist.jobs.workers import WorkPlan
+    from dialogist.batch.journal import known_inputs
+    from dialogist.batch.run import Watcher, run_job
+    from dialogist.batch.sinks import Form
+    from dialogist.batch.sources import Since, items_of, origins_of
+    from dialogist.batch.work import BatchSettings
+    from dialogist.batch.workers import WorkPlan
 
     _refuse(
         {
@@ -227,8 +227,8 @@ def _destination(output: str, state: Path | None, form: "Form") -> tuple[Path, "
     Raises:
         UsageError: the two do not go together, or a file is named where a folder is wanted.
     """
-    from dialogist.jobs.sinks import FolderSink, Form, TableSink, UrlSink, check_form
-    from dialogist.jobs.sources import kind_of, path_of
+    from dialogist.batch.sinks import FolderSink, Form, TableSink, UrlSink, check_form
+    from dialogist.batch.sources import kind_of, path_of
 
     check_form(form)
     kind = kind_of(output)
@@ -252,7 +252,7 @@ def _description(
     origins: "list[RecordOrigin]", read: ReadOptions, output: str, since: str | None
 ) -> dict[str, JSON]:
     """What the records are made of, and where they go: of one job all that stays the same."""
-    from dialogist.jobs.sources import shown_name
+    from dialogist.batch.sources import shown_name
 
     return {
         "inputs": [[origin.name, origin.size] for origin in origins],

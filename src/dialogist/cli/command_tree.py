@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
-from dialogist.data.readers import READERS
+from dialogist.formats import READERS
 from dialogist.errors import nearest
 
 # Old spellings of flags, kept for one release: each works as before, with a note on stderr.

@@ -23,7 +23,7 @@ from rich.progress import (
 )
 
 from dialogist.records import JSON
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.training.base import Progress as TrainingProgress

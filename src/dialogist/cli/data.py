@@ -16,8 +16,8 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import InputReading, expected_records, with_flags
 from dialogist.cli.output_formats import Facts, output_format_of, output_to, terminal_safe
-from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats import ReadOptions
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.data.stats import (
     PLOTTED,
     CheckReport,
@@ -28,7 +28,7 @@ from dialogist.data.stats import (
     plot_lengths,
 )
 from dialogist.errors import UsageError
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.data.stats import EntityReport

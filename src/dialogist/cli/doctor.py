@@ -14,7 +14,7 @@ import typer
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import how_to_install, installed_version
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts

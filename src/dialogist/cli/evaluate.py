@@ -19,7 +19,7 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import CardFormat, card_csv, output_format_of, output_to
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import Style
 

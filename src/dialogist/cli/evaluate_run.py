@@ -39,7 +39,7 @@ from dialogist.recipe.evaluation_run import (
 from dialogist.recipe.predictions import SystemRunner, load_runner, read_predictions
 from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.systems import System, choose_pack, find_systems
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 # What ``evaluate`` and ``report`` have in common: dialogues chosen, systems asked, files read.
 #

@@ -8,7 +8,7 @@ import typer
 from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import AllowNetwork, Device, Threads, choose_device, load_summarizer
 from dialogist.cli.inputs import InputReading, with_flags
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import writing
 from dialogist.records import Dialogue, Summary

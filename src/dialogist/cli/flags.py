@@ -392,12 +392,12 @@ def present_options_of(
 
     names = _pairs(speakers or [])
     if names:
-        from dialogist.template.perspective import Renamer
+        from dialogist.forms.perspective import Renamer
 
         Renamer(names)  # checks them
     read = None
     if template is not None:
-        from dialogist.template.template_config import load_template
+        from dialogist.forms.template_config import load_template
 
         read = load_template(template)
     return PresentOptions(read, focus, perspective, names, with_evidence)

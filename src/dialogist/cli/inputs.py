@@ -11,10 +11,10 @@ from typing import Annotated, Any, BinaryIO, get_type_hints
 import typer
 
 from dialogist.cli.console import Meter, note, tracked
-from dialogist.data.readers import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
+from dialogist.formats import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 # The flags that say how input files are read: one list for all commands that read dialogues.
 

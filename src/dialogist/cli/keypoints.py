@@ -17,9 +17,9 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Facts, Records, output_format_of, output_to, terminal_safe
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import ConfigError
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
     from dialogist.data.key_points import KeyPointStats, RulePack

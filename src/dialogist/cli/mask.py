@@ -19,12 +19,12 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Records, output_format_of, output_to
-from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.fields import dialogue_to_line, shortlist
+from dialogist.formats import ReadOptions
+from dialogist.formats.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.privacy.masking import DialogueMasking

@@ -28,7 +28,7 @@ from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.predictions import load_runner, read_predictions
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")

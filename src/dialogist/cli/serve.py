@@ -11,7 +11,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError, needs_extra
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -44,10 +44,10 @@ def serve(
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):
         from dialogist.model_folder.model_files import find_model
-        from dialogist.serve.keys import add_key, valid_keys
-        from dialogist.serve.server import app_of, listen_at, run
-        from dialogist.serve.settings import load_settings
-        from dialogist.serve.tables import open_store
+        from dialogist.service.keys import add_key, valid_keys
+        from dialogist.service.server import app_of, listen_at, run
+        from dialogist.service.settings import load_settings
+        from dialogist.service.tables import open_store
     flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
     settings = load_settings(config, flags)
     find_model(settings.model)  # told before a process starts, and not in its log
@@ -73,7 +73,7 @@ def serve(
 def client(output: OutputFile = None) -> None:
     """Write a Python client of the service: one file that needs nothing but Python."""
     with needs_extra("the service", "serve"):
-        from dialogist.serve.client import client_source
+        from dialogist.service.client import client_source
     source = client_source()
     with output_to(output):
         print(source, end="")
@@ -91,7 +91,7 @@ def add(
 ) -> None:
     """Make an API key, and print it: it cannot be shown again."""
     engine = _engine(store, config)
-    from dialogist.serve.keys import SCOPES, add_key
+    from dialogist.service.keys import SCOPES, add_key
 
     typer.echo(add_key(engine, name, scope or SCOPES))
 
@@ -100,7 +100,7 @@ def add(
 def show(store: Store = None, config: ConfigFile = None) -> None:
     """List the keys by name, with their scopes."""
     engine = _engine(store, config)
-    from dialogist.serve.keys import valid_keys
+    from dialogist.service.keys import valid_keys
 
     for key in valid_keys(engine):
         typer.echo(f"{key.name}\t{' '.join(sorted(key.scopes))}")
@@ -114,7 +114,7 @@ def revoke(
 ) -> None:
     """Make a key useless at once, and end its sessions of the page."""
     engine = _engine(store, config)
-    from dialogist.serve.keys import revoke_key
+    from dialogist.service.keys import revoke_key
 
     revoke_key(engine, name)
     note(f"the key {name} is revoked")
@@ -124,7 +124,7 @@ def revoke(
 def export(output: OutputFile = None, store: Store = None, config: ConfigFile = None) -> None:
     """Write the summaries that people approved and agreed to share, as JSON lines to train on."""
     engine = _engine(store, config)
-    from dialogist.serve.reviews import training_pairs
+    from dialogist.service.reviews import training_pairs
 
     pairs = list(training_pairs(engine))
     with output_to(output):
@@ -148,9 +148,9 @@ def import_annotated(
         raise UsageError("dialogues and summaries are kept, masked: did people agree? --consent")
     engine = _engine(store, config)
     from dialogist.cli.inputs import InputReading
-    from dialogist.data.readers import ReadOptions
-    from dialogist.serve.keys import valid_keys
-    from dialogist.serve.reviews import add_annotated
+    from dialogist.formats import ReadOptions
+    from dialogist.service.keys import valid_keys
+    from dialogist.service.reviews import add_annotated
 
     found = [one.id for one in valid_keys(engine) if one.name == key]
     if not found:
@@ -166,6 +166,6 @@ def import_annotated(
 
 def _engine(store: str | None, config: Path | None) -> "Engine":
     with needs_extra("the service", "serve"):
-        from dialogist.serve.settings import load_settings
-        from dialogist.serve.tables import open_store
+        from dialogist.service.settings import load_settings
+        from dialogist.service.tables import open_store
     return open_store(load_settings(config, {"store": store}).store_url)

@@ -28,7 +28,7 @@ from dialogist.cli.output_formats import (
     OutputFormat,
     output_format_of,
 )
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 

@@ -19,8 +19,8 @@ from dialogist.files import sync, write_text_atomically
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.present import PresentedSummary, Presenter, PresentOptions, markdown_of, text_of
 from dialogist.records import JSON, Dialogue, Warning
-from dialogist.template.filled import as_cell, legend, plain, printable
-from dialogist.text.tokens import counted
+from dialogist.forms.filled import as_cell, legend, plain, printable
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.pipeline.summarizer import Summarizer

@@ -9,10 +9,10 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import ConfigError
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
-    from dialogist.template.template_config import SectionConfig, Template
+    from dialogist.forms.template_config import SectionConfig, Template
 
 app = typer.Typer(
     help="List, show and check templates: the forms that summaries can be put into.",
@@ -23,7 +23,7 @@ app = typer.Typer(
 @app.command("list")
 def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the templates that come with Dialogist."""
-    from dialogist.template.template_config import bundled_templates, load_template
+    from dialogist.forms.template_config import bundled_templates, load_template
 
     form = output_format_of(output, format, Facts.text)
     templates = [load_template(path) for path in bundled_templates().values()]
@@ -45,7 +45,7 @@ def show_template(
     template: Annotated[str, typer.Argument(help="A template's name or YAML file.")],
 ) -> int:
     """Print a template's YAML: save it as a file and change it."""
-    from dialogist.template.template_config import parse_template, read_template
+    from dialogist.forms.template_config import parse_template, read_template
 
     text, source = read_template(template)
     parse_template(text, source)
@@ -58,7 +58,7 @@ def check_template(
     templates: Annotated[list[str], typer.Argument(help="Templates: names or YAML files.")],
 ) -> int:
     """Read templates and say what their sections hold. Exit code 2 if one is at fault."""
-    from dialogist.template.template_config import load_template
+    from dialogist.forms.template_config import load_template
 
     faults: list[ConfigError] = []
     for name in templates:

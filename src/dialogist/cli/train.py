@@ -10,7 +10,7 @@ import typer
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import AllowNetwork, Data, Device, Threads, choose_device
 from dialogist.errors import CheckpointError
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 
 def train(

@@ -28,7 +28,7 @@ from dialogist.data.error_injection import (
 )
 from dialogist.data.noise import source_of, utterances_of
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.people import first_names, same_person, surnames
+from dialogist.language.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer
 
 # Encoded pairs as prepared text and back, for changes that work on words.

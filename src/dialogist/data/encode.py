@@ -11,7 +11,7 @@ from pydantic import Field
 from dialogist.config import Config
 from dialogist.records import Coverage, Example
 from dialogist.tensors import FIRST_KEY_POINT
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
 
 

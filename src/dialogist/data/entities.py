@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.data.entity_rules import AFTER, BEFORE, RULES
-from dialogist.text.tokens import replaced
+from dialogist.language.tokens import replaced
 from dialogist.tokenizers.special_tokens import (
     ANY_ENTITY,
     ENTITIES_PER_KIND,

@@ -14,9 +14,9 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from dialogist.records import Dialogue
-from dialogist.text.people import DAYS, MONTHS
-from dialogist.text.quantities import UNITS
-from dialogist.text.tokens import sentence_spans
+from dialogist.language.people import DAYS, MONTHS
+from dialogist.language.quantities import UNITS
+from dialogist.language.tokens import sentence_spans
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")

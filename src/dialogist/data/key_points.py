@@ -17,7 +17,7 @@ from dialogist.config import Config, Line, Texts, bundled_files, config_text, fi
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import nearest
 from dialogist.records import JSON, Dialogue, SubSummary
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 # Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
 #

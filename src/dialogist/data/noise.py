@@ -13,7 +13,7 @@ from dialogist.data.chance import Chance
 from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.records import Example
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers import Symbols, Tokenizer
 
 # Dialogues without summaries as training pairs: windows of whole utterances, nothing left out.

@@ -37,9 +37,9 @@ from dialogist.data.speakers import (
     without_signatures,
 )
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
-from dialogist.text.casing import recased
-from dialogist.text.chat_spelling import without_abbreviations
-from dialogist.text.tokens import counted
+from dialogist.language.casing import recased
+from dialogist.language.chat_spelling import without_abbreviations
+from dialogist.language.tokens import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
 

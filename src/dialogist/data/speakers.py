@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.people import initials, is_only_name, names_called, own_names, unsigned
-from dialogist.text.roles import ROLE_NUMBERS, ROLES
-from dialogist.text.tokens import count_words
+from dialogist.language.people import initials, is_only_name, names_called, own_names, unsigned
+from dialogist.language.roles import ROLE_NUMBERS, ROLES
+from dialogist.language.tokens import count_words
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 
 # Runs of words as numbers: what dialogues that repeat each other have in common.
 

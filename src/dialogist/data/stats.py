@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from dialogist.data.entities import MASK, EntityTable, find_entities, mask_entities
 from dialogist.data.normalise import normalise
-from dialogist.data.readers import ReadOptions, ReadProblem, no_note, read_dialogues
+from dialogist.formats import ReadOptions, ReadProblem, no_note, read_dialogues
 from dialogist.errors import DataError, needs_extra
 from dialogist.records import JSON, PROFILE, Dialogue
-from dialogist.text.tokens import count_words
+from dialogist.language.tokens import count_words
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS, entity_kind
 
 CountTokens = Callable[[str], int]

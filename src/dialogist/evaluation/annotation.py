@@ -18,14 +18,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dialogist.data.readers.fields import dialogue_to_json
+from dialogist.formats.fields import dialogue_to_json
 from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.evaluation.pages import people_page
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Column, percentage
 from dialogist.records import JSON, Dialogue, Statement, Summary
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 
 def sample_dialogues(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogue]:

@@ -16,7 +16,7 @@ from dialogist.evaluation.near_duplicates import Overlaps, near_duplicate_groups
 from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric, unread
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.tokens import counted, words_in
 
 Severity: TypeAlias = Literal["note", "warning", "serious"]
 """``serious``: the figures do not mean what they seem to."""

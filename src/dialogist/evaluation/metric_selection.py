@@ -19,7 +19,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
 from dialogist.metrics.bleu import LabelScorer
 from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 
 Labels = tuple[str, ...]
 

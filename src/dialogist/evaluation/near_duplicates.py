@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dialogist.data.split import Hashes, dialogue_words, root_of, shingles_of
 from dialogist.records import JSON, Dialogue
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 
 RUN = 13
 RUN_OF_CHARACTERS = 20

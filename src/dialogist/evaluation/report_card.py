@@ -30,7 +30,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
 from dialogist.record_json import to_json
 from dialogist.records import JSON
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.tokens import counted, words_in
 
 CARD_VERSION = 1
 

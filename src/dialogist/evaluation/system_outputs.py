@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
-from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, ReadProblem
-from dialogist.data.readers.fields import (
+from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, ReadProblem
+from dialogist.formats.fields import (
     DIALOGUE_TEXT_KEYS,
     ID_KEYS,
     SUMMARY_KEYS,
@@ -29,10 +29,10 @@ from dialogist.data.readers.fields import (
     pairs_under,
     texts_under,
 )
-from dialogist.data.readers.generic import generic
-from dialogist.data.readers.json_records import FileHead, head_of, json_values
-from dialogist.data.readers.source import Source, open_source
-from dialogist.data.readers.table import delimiter_of, header_names
+from dialogist.formats.generic import generic
+from dialogist.formats.json_records import FileHead, head_of, json_values
+from dialogist.formats.source import Source, open_source
+from dialogist.formats.table import delimiter_of, header_names
 from dialogist.errors import DataError
 from dialogist.files import JSON_ENDS, TABLE_ENDS, reading
 from dialogist.metrics.base import Case
@@ -46,7 +46,7 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 _KINDS = frozenset(get_args(WarningKind))
 _OWN = ("key", "prediction", "references", "status", "warnings", "key_points", "scores")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from dialogist.metrics.base import Case, Column, percentage
 from dialogist.metrics.speaker_mentions import Speakers
-from dialogist.text.patterns import entities
-from dialogist.text.porter import stem_of
-from dialogist.text.quantities import Quantity, quantities
-from dialogist.text.tokens import FUNCTION_WORDS, split_sentences
+from dialogist.language.patterns import entities
+from dialogist.language.porter import stem_of
+from dialogist.language.quantities import Quantity, quantities
+from dialogist.language.tokens import FUNCTION_WORDS, split_sentences
 
 _TOKEN = re.compile(r"#\w+#|\w+(?:['’:.,-]\w+)*")
 _HALF_DAY, _HOURS = 720, 24  # minutes, hours of a day

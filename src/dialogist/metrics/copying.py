@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dialogist.metrics.base import UNSPACED, Case, Column, mean_column, mean_of, percentage
 from dialogist.metrics.dialogue_facts import dialogue_facts
 from dialogist.records import Dialogue
-from dialogist.text.tokens import FUNCTION_WORDS, count_words, folded, without_tags, words_in
+from dialogist.language.tokens import FUNCTION_WORDS, count_words, folded, without_tags, words_in
 
 _NOVEL = (1, 2, 3, 4)
 _COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.clauses import Clause, Who, is_content
-from dialogist.text.porter import stem_of
-from dialogist.text.tokens import (
+from dialogist.language.clauses import Clause, Who, is_content
+from dialogist.language.porter import stem_of
+from dialogist.language.tokens import (
     FUNCTION_WORDS,
     NEGATION,
     RELUCTANCE,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.patterns import (
+from dialogist.language.patterns import (
     Language,
     TextEntity,
     broken_masks,
@@ -18,10 +18,10 @@ from dialogist.text.patterns import (
     language_of,
     without_masks,
 )
-from dialogist.text.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention
-from dialogist.text.porter import stem_of
-from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
-from dialogist.text.tokens import FUNCTION_WORDS, folded, sentence_spans, without_tags
+from dialogist.language.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention
+from dialogist.language.porter import stem_of
+from dialogist.language.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
+from dialogist.language.tokens import FUNCTION_WORDS, folded, sentence_spans, without_tags
 
 # Whether a dialogue holds a number or a time, in digits or in words.
 

@@ -19,12 +19,12 @@ from dialogist.metrics.dialogue_facts import (
     supports_name,
 )
 from dialogist.records import Dialogue
-from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.patterns import broken_masks, entities
-from dialogist.text.people import has_names, name_mentions
-from dialogist.text.porter import stem_of
-from dialogist.text.quantities import may_hold, quantities
-from dialogist.text.tokens import (
+from dialogist.language.clauses import clauses_of, is_content
+from dialogist.language.patterns import broken_masks, entities
+from dialogist.language.people import has_names, name_mentions
+from dialogist.language.porter import stem_of
+from dialogist.language.quantities import may_hold, quantities
+from dialogist.language.tokens import (
     FUNCTION_WORDS,
     NEGATION,
     SPEAKER_TAG,

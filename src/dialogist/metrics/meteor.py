@@ -25,7 +25,7 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from dialogist.errors import DataError
 from dialogist.metrics.base import Case, Column, mean_column
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 DEBIAN = Path("/usr/share/wordnet")
 """Where Debian's and Ubuntu's package ``wordnet-base`` lies."""

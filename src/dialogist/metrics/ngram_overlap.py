@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
-from dialogist.text.porter import porter_stem
+from dialogist.language.porter import porter_stem
 
 # What two sequences share: n-grams, and the longest common subsequence by bits.
 #

@@ -19,7 +19,7 @@ from dialogist.metrics.ngram_overlap import (
     shared,
     triple,
 )
-from dialogist.text.tokens import split_sentences
+from dialogist.language.tokens import split_sentences
 
 # ROUGE-1/2/L/Lsum (Lin 2004), equal to Google's ``rouge-score``, for any script, and quick.
 #

@@ -11,10 +11,10 @@ import yaml
 
 from dialogist.metrics.base import Case, Column, Floats, percentage, ratio
 from dialogist.records import JSON
-from dialogist.text.patterns import calendar_value
-from dialogist.text.people import DAYS
-from dialogist.text.quantities import quantities
-from dialogist.text.tokens import listed
+from dialogist.language.patterns import calendar_value
+from dialogist.language.people import DAYS
+from dialogist.language.quantities import quantities
+from dialogist.language.tokens import listed
 
 # Slot values that a summary of a booking dialogue mentions: of the domains of MultiWOZ and TODSum.
 #

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dialogist.records import Dialogue
-from dialogist.text.people import NICKNAMES
-from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, folded, word_set
+from dialogist.language.people import NICKNAMES
+from dialogist.language.tokens import FUNCTION_WORDS, OPENERS, folded, word_set
 
 _PIECE = re.compile(r"[^\W_]+")
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Doctor)\b\.?\s?)?"

@@ -49,7 +49,7 @@ from dialogist.nn.transformer_layers import (
     FeedForward,
 )
 from dialogist.records import JSON
-from dialogist.selection.network import BUNDLED
+from dialogist.highlights.network import BUNDLED
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
 # Which number format a model computes in once it is in use, and bringing it there.

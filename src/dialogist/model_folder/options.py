@@ -60,7 +60,7 @@ class SummaryOptions(DecodingOptions):
         if self.focus is not None and self.style == "free":
             raise ValueError(
                 "'focus' goes with 'style' faithful; of a free summary "
-                "dialogist.template.perspective keeps what is about a speaker"
+                "dialogist.forms.perspective keeps what is about a speaker"
             )
         return self
 

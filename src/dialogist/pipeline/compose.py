@@ -43,8 +43,8 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.chat_spelling import expanded
-from dialogist.text.tokens import (
+from dialogist.language.chat_spelling import expanded
+from dialogist.language.tokens import (
     count_words,
     counted,
 )

@@ -27,7 +27,7 @@ from dialogist.models import GeneratorModule, PlanningModule, SequenceModel
 from dialogist.nn.kv_cache import State
 from dialogist.records import Dialogue, Example
 from dialogist.tensors import Batch
-from dialogist.text.tokens import closed
+from dialogist.language.tokens import closed
 from dialogist.tokenizers import PlanTokens, Symbols
 from dialogist.tokenizers.base import LONGEST_CHARACTER
 

@@ -23,10 +23,10 @@ from dialogist.records import (
     Utterance,
     Warning,
 )
-from dialogist.selection.network import bundled_network
-from dialogist.selection.select import MOST, USUAL, Chosen, select
-from dialogist.selection.units import Unit
-from dialogist.text.tokens import counted
+from dialogist.highlights.network import bundled_network
+from dialogist.highlights.select import MOST, USUAL, Chosen, select
+from dialogist.highlights.units import Unit
+from dialogist.language.tokens import counted
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from dialogist.errors import UsageError
 from dialogist.records import Coverage, Dialogue, Status, Summary
-from dialogist.text.patterns import language_of
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.patterns import language_of
+from dialogist.language.tokens import counted, words_in
 
 # What becomes of a dialogue that something goes wrong with: a record that says so, and a log line.
 #

@@ -35,7 +35,7 @@ from dialogist.pipeline.drafts import (
     write_drafts,
 )
 from dialogist.tensors import FIRST_KEY_POINT, Batch
-from dialogist.text.tokens import FUNCTION_WORDS, count_words
+from dialogist.language.tokens import FUNCTION_WORDS, count_words
 from dialogist.tokenizers import Symbols, Tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.tokenizers.wordpiece_codec import JOIN

@@ -19,8 +19,8 @@ from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.drafts import Window
 from dialogist.pipeline.isolation import Refusal, refusal
 from dialogist.records import Coverage, Dialogue, Dropped, Example, Utterance
-from dialogist.text.porter import stem_of
-from dialogist.text.tokens import (
+from dialogist.language.porter import stem_of
+from dialogist.language.tokens import (
     FUNCTION_WORDS,
     NEGATION,
     count_words,

@@ -14,9 +14,9 @@ from dialogist.data.entity_rules import BEFORE
 from dialogist.data.normalise import INVISIBLE
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
-from dialogist.text.people import NICKNAMES, has_names, name_mentions
-from dialogist.text.roles import role_of
-from dialogist.text.tokens import SPEAKER_TAG, folded, word_set
+from dialogist.language.people import NICKNAMES, has_names, name_mentions
+from dialogist.language.roles import role_of
+from dialogist.language.tokens import SPEAKER_TAG, folded, word_set
 
 _TITLE = re.compile(
     r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|officer|"

@@ -14,7 +14,7 @@ from dialogist.privacy.finding import is_person
 from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
 from dialogist.records import JSON, Dialogue, Entity, Statement, Summary, Warning
-from dialogist.text.tokens import Replaced
+from dialogist.language.tokens import Replaced
 
 _KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
 

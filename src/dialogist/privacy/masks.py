@@ -27,7 +27,7 @@ from dialogist.privacy.finding import (
 )
 from dialogist.privacy.packs import CODE, NAME, PERSON, Privacy
 from dialogist.privacy.rules import plain_characters
-from dialogist.text.tokens import Replaced, folded, replaced
+from dialogist.language.tokens import Replaced, folded, replaced
 
 MASK_PATTERN = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
 """A mask as it is written."""

@@ -30,7 +30,7 @@ from dialogist.privacy.rules import (
     plain_characters,
 )
 from dialogist.records import MaskedNames
-from dialogist.text.tokens import word_set
+from dialogist.language.tokens import word_set
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
 _Language = Literal["en", "zh"]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from dialogist.data.chance import Chance
 from dialogist.data.prepare import Preparation
-from dialogist.data.readers import Condition, ReadOptions, ReadProblem, read_dialogues
+from dialogist.formats import Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.shards import SetCounts
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output, read_outputs
 from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.recipe.recipe_config import DataSet, Recipe, TeacherConfig
 from dialogist.records import JSON, Dialogue, Example
-from dialogist.text.reported_speech import Conversation
-from dialogist.text.tokens import FUNCTION_WORDS, counted
+from dialogist.language.reported_speech import Conversation
+from dialogist.language.tokens import FUNCTION_WORDS, counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 # Made summaries: what two speakers say of themselves and of each other, in reported speech.

@@ -25,7 +25,7 @@ from dialogist.metrics.base import Metric
 from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.recipe_config import read_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 from dialogist.training.base import Progress, TrainingConfig
 from dialogist.training.checkpoints import watch_gap
 from dialogist.training.run_logs import JsonLines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection
@@ -37,7 +37,7 @@ from dialogist.recipe.finetune_recipe import (
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import card_head, train_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.tokens import counted, folded, words_in
+from dialogist.language.tokens import counted, folded, words_in
 from dialogist.training.base import Progress, TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 

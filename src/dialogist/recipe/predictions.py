@@ -12,8 +12,8 @@ import torch
 
 import dialogist
 from dialogist.baselines.extractive import baseline
-from dialogist.data.readers import ReadProblem
-from dialogist.data.readers.fields import dialogue_to_json
+from dialogist.formats import ReadProblem
+from dialogist.formats.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (
@@ -40,8 +40,8 @@ from dialogist.records import (
     Dialogue,
     Summary,
 )
-from dialogist.selection.network import BUNDLED
-from dialogist.text.tokens import counted
+from dialogist.highlights.network import BUNDLED
+from dialogist.language.tokens import counted
 from dialogist.training.run_logs import JsonLines
 
 # Summaries that are kept as they come, so that an interrupted evaluation goes on where it was.

@@ -26,13 +26,13 @@ from torch import Tensor, nn
 from dialogist.errors import needs_extra
 from dialogist.nn.quantization import Rows8
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
-from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
-from dialogist.selection.network import BUNDLED, CLIP
-from dialogist.selection.pieces import REACH_OF_WORDS, PieceTable, piece_table
-from dialogist.selection.select import ReportedDialogue
-from dialogist.selection.statements import Candidate
-from dialogist.selection.units import Rarity, terms_of
-from dialogist.text.tokens import counted
+from dialogist.highlights.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
+from dialogist.highlights.network import BUNDLED, CLIP
+from dialogist.highlights.pieces import REACH_OF_WORDS, PieceTable, piece_table
+from dialogist.highlights.select import ReportedDialogue
+from dialogist.highlights.statements import Candidate
+from dialogist.highlights.units import Rarity, terms_of
+from dialogist.language.tokens import counted
 from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
@@ -195,7 +195,7 @@ class _Perceptron(nn.Module):
         return self.out(hidden) + stale, self.pair_out(self._dropped(self.pair_hidden(both)))[:, 0]
 
     def _words(self, batch: _Example) -> Tensor:
-        """(C, 2D): as `dialogist.selection.pieces.mean_and_peak`; some pieces are left out."""
+        """(C, 2D): as `dialogist.highlights.pieces.mean_and_peak`; some pieces are left out."""
         x = self._vectors[batch.ids]
         if self.training:
             x = x * (torch.rand(len(x), 1) > _LEFT_OUT)

@@ -11,10 +11,10 @@ from typing import Any
 from zlib import crc32
 
 from dialogist.errors import DataError
-from dialogist.selection.cues import CUES
-from dialogist.selection.select import ReportedDialogue, report_dialogue
-from dialogist.selection.statements import Candidate
-from dialogist.selection.units import terms_of
+from dialogist.highlights.cues import CUES
+from dialogist.highlights.select import ReportedDialogue, report_dialogue
+from dialogist.highlights.statements import Candidate
+from dialogist.highlights.units import terms_of
 
 # Dialogues whose important words are marked, and whether a summary holds what they say.
 #

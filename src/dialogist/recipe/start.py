@@ -32,7 +32,7 @@ from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.nn.layers import freeze_rows
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, VectorsConfig
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.tokenizers.base import TOKENIZER_FILES
 from dialogist.tokenizers.word_vectors import vectors_for

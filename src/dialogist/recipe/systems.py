@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dialogist.baselines.extractive import BASELINES, find_baseline
 from dialogist.data.key_points import RulePack, load_pack
-from dialogist.data.readers import detect_format
+from dialogist.formats import detect_format
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
 from dialogist.files import bare_name, is_pretrained_source
@@ -20,7 +20,7 @@ from dialogist.model_folder.bundle import KEY_POINTS_FILE
 from dialogist.model_folder.model_files import find_model, known_models
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.recipe.recipe_config import DataSet, Recipe, bundled_recipes, read_recipe
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 _PACKS = {
     "dialogsum": "dialogsum",

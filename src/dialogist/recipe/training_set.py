@@ -17,8 +17,8 @@ from dialogist.data.collate import EncodedPair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.noise import Noise, WindowCounts, encode_whole, windows_of
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats import ReadOptions, read_dialogues
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.data.shard_writer import MOST_SHARD_TOKENS, ShardWriter
 from dialogist.data.shards import (
     MANIFEST,
@@ -43,7 +43,7 @@ from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConf
 from dialogist.recipe.corpus import Corpus, Note, named_sets, settle_tokenizer, teach_words
 from dialogist.recipe.recipe_config import DataSet, Recipe, RunPlace
 from dialogist.records import Dialogue, Example
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, read_tokenizer
 from dialogist.training.base import TrainingData
 from dialogist.training.checkpoints import checkpoint_folders

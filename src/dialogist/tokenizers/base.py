@@ -13,7 +13,7 @@ import tokenizers
 from tokenizers import decoders
 
 from dialogist.errors import ModelError
-from dialogist.text.casing import Casing
+from dialogist.language.casing import Casing
 from dialogist.tokenizers.special_tokens import PlanTokens, entity_placeholders
 from dialogist.tokenizers.wordpiece_codec import WORDPIECE_PREFIX, WordPieces, byte_of, common_words
 

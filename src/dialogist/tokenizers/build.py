@@ -15,7 +15,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from dialogist.config import Config
 from dialogist.errors import ConfigError, ModelError, needs_extra
 from dialogist.files import located
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers.base import (
     PLACEHOLDERS,
     ControlSymbols,

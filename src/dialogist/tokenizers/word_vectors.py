@@ -15,7 +15,7 @@ from tokenizers import decoders
 
 from dialogist.errors import DataError
 from dialogist.records import JSON
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.tokenizers.base import Tokenizer
 
 # Which entries of a vocabulary spell a whole word, and which one: what word vectors are for.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import tokenizers
 from tokenizers import pre_tokenizers
 
-from dialogist.text.casing import MIN_COUNT, Casing
+from dialogist.language.casing import MIN_COUNT, Casing
 from dialogist.tokenizers.special_tokens import MOST_LABELS, plan_characters
 
 # Spaces that a WordPiece tokenizer forgets: a rule says where they stand, a mark where it errs.

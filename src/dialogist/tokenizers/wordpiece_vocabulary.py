@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from dialogist.errors import ConfigError, ModelError
-from dialogist.text.casing import Casing, learn_casing
+from dialogist.language.casing import Casing, learn_casing
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
 from dialogist.tokenizers.special_tokens import entity_placeholders, plan_characters
 from dialogist.tokenizers.wordpiece_codec import (

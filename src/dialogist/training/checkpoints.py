@@ -14,7 +14,7 @@ from torch import Tensor
 from dialogist.errors import CheckpointError
 from dialogist.files import TEMPORARY, sha256_of, temporary_for, write_folder_atomically
 from dialogist.records import JSON
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist.training.base import Progress, TrainingConfig
 
 # Checkpoints that are complete or absent, whatever moment the process dies at.

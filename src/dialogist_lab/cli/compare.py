@@ -22,10 +22,10 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import with_flags
 from dialogist.cli.output_formats import CardFormat, output_format_of, output_to
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist.files import writing
-from dialogist.template.filled import printable
+from dialogist.forms.filled import printable
 from dialogist_lab.cli.compare_output import (
     Comparison,
     SystemFailure,

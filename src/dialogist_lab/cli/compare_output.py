@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dialogist.cli.output_formats import card_csv, tables_text
 from dialogist.record_json import to_json
-from dialogist.text.tokens import counted, words_in
+from dialogist.language.tokens import counted, words_in
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.evaluation.report_card import Card, MeasuredSystem

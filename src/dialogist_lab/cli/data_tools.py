@@ -13,11 +13,11 @@ from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Facts, check_file, is_file, output_format_of, output_to
-from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.formats import ReadOptions
+from dialogist.formats.fields import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 
 
 def synth(

@@ -25,7 +25,7 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Explained, output_format_of, output_to
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically, writing
 from dialogist.records import Dialogue

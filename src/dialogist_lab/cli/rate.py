@@ -12,11 +12,11 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile, TableForm
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Table, output_format_of, output_to, tables_text
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names, writing
-from dialogist.template.filled import printable
-from dialogist.text.tokens import counted
+from dialogist.forms.filled import printable
+from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist_lab.rating import Falsehood, Preference, RatedPair, Rating
@@ -189,7 +189,7 @@ def preferred_summaries(
 
     A summary counts where more raters prefer it overall and nobody marks it as false.
     """
-    from dialogist.data.readers.fields import dialogue_to_line
+    from dialogist.formats.fields import dialogue_to_line
     from dialogist_lab.rating import preferred_dialogues, read_answers
 
     sheets = read_answers(files)

@@ -7,7 +7,7 @@ import typer
 
 from dialogist.cli.flags import Baseline, HeldOutFlags, Quiet
 from dialogist.cli.inputs import InputReading, with_flags
-from dialogist.data.readers import ReadOptions
+from dialogist.formats import ReadOptions
 from dialogist.errors import UsageError
 
 

@@ -20,7 +20,7 @@ from dialogist.recipe.evaluation_run import (
     run_cautions,
 )
 from dialogist.recipe.systems import System, choose_pack, find_systems
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist_lab.report.contents import PAGE, contents_of, write_report
 from dialogist_lab.report.examples import unsupported
 from dialogist_lab.report.subject import LOG, Run, Subject, is_run, process_environment

@@ -19,7 +19,7 @@ from dialogist.errors import needs_extra
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
 from dialogist.record_json import to_json
 from dialogist.records import JSON
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist_lab.explain.explanation import (
     TITLES,
     AttentionWeights,

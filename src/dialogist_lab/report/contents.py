@@ -12,7 +12,7 @@ from dialogist.evaluation.report_card import Card
 from dialogist.files import writing
 from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,

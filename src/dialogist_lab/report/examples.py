@@ -16,7 +16,7 @@ from dialogist.metrics.base import Floats
 from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Dialogue
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.report_tables import MAIN
 from dialogist_lab.report.subject import Run, ShownSystem, Subject

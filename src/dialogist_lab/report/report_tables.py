@@ -9,7 +9,7 @@ from dialogist.evaluation.significance import Difference, Interval, compare_scor
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Column
 from dialogist.recipe.evaluation_run import REFERENCES_NAME
-from dialogist.text.tokens import counted
+from dialogist.language.tokens import counted
 from dialogist_lab.report.subject import ShownSystem, Subject, shown_alone
 
 TABLE_GROUPS = {

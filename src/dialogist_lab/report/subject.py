@@ -22,7 +22,7 @@ from dialogist.files import json_object
 from dialogist.metrics.base import Floats, Metric, mean_column
 from dialogist.recipe.evaluation_run import reference_entry
 from dialogist.records import JSON
-from dialogist.text.tokens import words_in
+from dialogist.language.tokens import words_in
 
 SUPPORT = {
     "faithfulness": "Outputs with something that the dialogue does not support",

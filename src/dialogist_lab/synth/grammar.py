@@ -15,7 +15,7 @@ import yaml
 from dialogist.data.chance import Chance
 from dialogist.data.split import digest
 from dialogist.errors import DataError
-from dialogist.text.tokens import count_words
+from dialogist.language.tokens import count_words
 
 _T = TypeVar("_T")
 

@@ -18,7 +18,7 @@ from dialogist.errors import DataError, UsageError
 from dialogist.pipeline.drafts import pieces
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.tokens import closed
+from dialogist.language.tokens import closed
 from dialogist_lab.explain.explanation import BEGIN, END, AttentionMap, Explanation, entropy
 from dialogist_lab.explain.tracing import explain_dialogue, in_case_of
 

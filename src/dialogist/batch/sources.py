@@ -1,0 +1,443 @@
+"""What a job reads: files, URLs and tables, as items in order, cut into shards.
+
+``calls/*.jsonl.gz``                a pattern, a file or a folder
+``s3://bucket/calls/*.jsonl.gz``    anything that fsspec opens; its packages have to be there
+``sqlite:///calls.db#calls``        a table, by the URL of SQLAlchemy and its name
+
+A shard depends on the input and on the limits alone, so a run that goes on cuts the same ones.
+"""
+
+import hashlib
+import io
+import json
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import partial
+from glob import glob
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias, cast
+
+import numpy as np
+
+from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
+from dialogist.formats.registry import ENDINGS
+from dialogist.formats.source import json_lines, without_compression
+from dialogist.errors import DataError, UsageError, needs_extra
+from dialogist.batch.work import error_record
+from dialogist.records import Dialogue, Summary, Utterance
+
+SourceItem: TypeAlias = Dialogue | ReadProblem
+"""What a job has a record for."""
+
+SHARD_SIZE = 1_000
+MOST_JOB_SHARD = 1 << 24
+"""Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
+
+_DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
+_SCHEME = re.compile(r"([a-z][a-z0-9]*)(?:\+[a-z0-9]+)?://")
+_LOCAL = re.compile(r"(?:file|local)://")
+_PAGE = 1_000  # rows of a table read at once
+
+Kind = Literal["path", "url", "table"]
+
+
+def kind_of(given: str) -> Kind:
+    """What somebody names: a path, a URL of fsspec, or a table of a database."""
+    found = _SCHEME.match(given)
+    if found is None or _LOCAL.match(given):
+        return "path"
+    return "table" if found[1] in _DATABASES else "url"
+
+
+def shown_name(given: str) -> str:
+    """The name of a place without the password that a URL may hold."""
+    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", given)
+
+
+def path_of(given: str) -> Path:
+    """The path that is named, as it is or as ``file://``."""
+    return Path(_LOCAL.sub("", given))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrigin:
+    """One input: its name, its size where that is known, and how its dialogues are read.
+
+    ``path`` is where it lies, if it is a file or folder here. ``form`` is the format of what has
+    no name to tell it, ``stem`` names dialogues that have no id.
+    """
+
+    name: str
+    size: int | None
+    open: Callable[[], Path | BinaryIO]
+    path: Path | None = None
+    form: str = "auto"
+    stem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What is old is left out: files changed before ``when``, rows with a lesser ``column``."""
+
+    when: datetime
+    column: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Since":
+        """Read ``2026-11-01`` or ``created=2026-11-01T08:00``; without a zone it is local time.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        column, _, when = text.rpartition("=")
+        try:
+            return cls(datetime.fromisoformat(when.strip()), column.strip())
+        except ValueError:
+            raise UsageError(
+                f"--since {text}: write a date or time, as 2026-11-01 or 2026-11-01T08:00 "
+                "(of a table's rows: COLUMN=2026-11-01)"
+            ) from None
+
+    def is_met(self, seconds: float) -> bool:
+        """Whether a file that was changed then (seconds since 1970) is to be read."""
+        return seconds >= self.when.timestamp()
+
+
+def origins_of(
+    given: Sequence[str],
+    since: Since | None = None,
+    known: Sequence[str] = (),
+    on_note: Callable[[str], None] = no_note,
+) -> list[RecordOrigin]:
+    """The inputs that somebody names; patterns and folders stand for their files, sorted.
+
+    Inputs that are ``known`` from an earlier run come first, in their order: so new files are at
+    the end, whatever their names.
+
+    Raises:
+        DataError: there is no such file, or none changed ``since``.
+        UsageError: it is not clear which table is meant, or which column ``since`` is about.
+        MissingExtraError: a package for such a place is not installed.
+    """
+    find: dict[str, Callable[[str, Since | None], Iterable[RecordOrigin]]]
+    find = {"path": partial(_files, on_note=on_note), "url": _urls, "table": _tables}
+    found = [origin for each in given for origin in find[kind_of(each)](each, since)]
+    if not found:
+        raise DataError(f"{', '.join(map(shown_name, given))}: no file was changed since then")
+    places = {name: place for place, name in enumerate(known)}
+    return sorted(found, key=lambda origin: places.get(origin.name, len(places)))
+
+
+def items_of(
+    origins: Sequence[RecordOrigin], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[SourceItem]:
+    """All dialogues of all inputs; what cannot be read stands between them as a problem.
+
+    Raises:
+        DataError: the only input cannot be read at all; with ``strict``, at the first problem.
+    """
+    waiting: list[ReadProblem] = []
+    anything = False
+    for origin in origins:
+        own = replace(options, format=origin.form) if options.format == "auto" else options
+        try:
+            read = read_dialogues(origin.open(), own, waiting.append, on_note, origin.stem)
+            for dialogue in read:
+                yield from _taken(waiting)
+                anything = True
+                yield dialogue
+        except DataError as error:
+            if options.strict or (len(origins) == 1 and not anything and not waiting):
+                raise
+            waiting.append(ReadProblem(origin.name, 0, str(error).removeprefix(f"{origin.name}: ")))
+        anything = anything or bool(waiting)
+        yield from _taken(waiting)
+
+
+def _taken(problems: list[ReadProblem]) -> Iterator[ReadProblem]:
+    while problems:
+        yield problems.pop(0)
+
+
+def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> list[RecordOrigin]:
+    path = path_of(given)
+    if given == "-":
+        return [RecordOrigin(given, None, lambda: path, path)]
+    paths = (
+        [path] if path.exists() else [Path(one) for one in sorted(glob(str(path), recursive=True))]
+    )
+    if not paths:
+        raise DataError(f"{given}: no such file")
+    found = [origin for each in paths for origin in _at(each, on_note)]
+    return [one for one in found if since is None or since.is_met(_changed(one))]
+
+
+def _at(path: Path, on_note: Callable[[str], None]) -> Iterator[RecordOrigin]:
+    """A file, the files of a folder, or a folder that is read as a whole."""
+    files = files_of(path, on_note) if path.is_dir() else [(path, "")]
+    for file, stem in files:
+        yield RecordOrigin(str(file), file.stat().st_size, partial(_itself, file), file, stem=stem)
+    if not files:
+        size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+        yield RecordOrigin(str(path), size, partial(_itself, path), path)
+
+
+def _itself(path: Path) -> Path:
+    return path
+
+
+def _changed(origin: RecordOrigin) -> float:
+    """When a file, or the last file of a folder, was changed."""
+    path = cast(Path, origin.path)
+    return max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+
+
+def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
+    """The files of a URL: itself, those that fit a pattern, or those in a folder."""
+    files = file_system(given)
+    try:
+        if any(sign in given for sign in "*?["):
+            paths = sorted(files.glob(given))
+        elif files.isdir(given):
+            paths = [path for path in sorted(files.find(given)) if _is_dialogues(path)]
+        else:
+            paths = [given] if files.exists(given) else []
+        if not paths:
+            raise DataError(f"{given}: no such file")
+        if since is not None:
+            paths = [path for path in paths if since.is_met(files.modified(path).timestamp())]
+        return [_remote(files, path) for path in paths]
+    except NotImplementedError:
+        raise UsageError(f"{given}: --since: such files do not say when they changed") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{given}: cannot be read: {error}") from None
+
+
+def _is_dialogues(path: str) -> bool:
+    return Path(without_compression(path.lower())).suffix in ENDINGS
+
+
+def _remote(files: Any, path: str) -> RecordOrigin:
+    name = files.unstrip_protocol(path)
+
+    def opened() -> BinaryIO:
+        try:
+            file = files.open(path, "rb")
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read: {error}") from None
+        with suppress(AttributeError):
+            file.name = name  # messages tell it, and its ending the format
+        return cast(BinaryIO, file)
+
+    return RecordOrigin(name, files.size(path), opened)
+
+
+def file_system(url: str) -> Any:
+    """The file system of a URL, as fsspec has it.
+
+    Raises:
+        MissingExtraError: fsspec is not installed.
+        DataError: its package for such URLs is not, which its message names.
+        UsageError: there are no such URLs.
+    """
+    with needs_extra(f"{url}: reading and writing URLs", "scale"):
+        import fsspec
+    try:
+        return fsspec.core.url_to_fs(url)[0]
+    except ImportError as error:
+        raise DataError(f"{url}: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{url}: {error}") from None
+
+
+def database_table(given: str) -> tuple[Any, str, str]:
+    """The engine of a database, the name of the table, and both as they may be shown.
+
+    Raises:
+        UsageError: no table is named, or the URL is not understood.
+        MissingExtraError: SQLAlchemy is not installed.
+        DataError: the package of this database is not.
+    """
+    with needs_extra("reading and writing tables", "scale"):
+        import sqlalchemy
+    url, _, table = given.partition("#")
+    try:
+        parsed = sqlalchemy.make_url(url)
+        shown = f"{parsed.render_as_string(hide_password=True)}#{table}"
+        if not table:
+            raise UsageError(f"{shown}TABLE: name the table behind the URL, after #")
+        return sqlalchemy.create_engine(parsed), table, shown
+    except ImportError as error:
+        raise DataError(f"{url.partition('://')[0]}: {error}") from None
+    except sqlalchemy.exc.ArgumentError:
+        raise UsageError("a table is named as sqlite:///FILE#TABLE (docs, batch)") from None
+
+
+def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
+    engine, table, shown = database_table(given)
+    if since is not None and not since.column:
+        raise UsageError(f"{shown}: --since COLUMN={since.when:%Y-%m-%d}: name the column to go by")
+
+    def opened() -> BinaryIO:
+        rows = _Rows(_pages(engine, table, shown, since), shown)
+        return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
+
+    return [RecordOrigin(shown, None, opened, form="jsonl")]
+
+
+def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[bytes]:
+    """The rows of a table by its primary key, a page at a time: no row is read twice.
+
+    Raises:
+        DataError: there is no such table, no such column, or it has no primary key.
+    """
+    import sqlalchemy as sa
+
+    try:
+        table = sa.Table(name, sa.MetaData(), autoload_with=engine)
+        key = list(table.primary_key.columns)
+        if not key:
+            raise DataError(f"{shown}: has no primary key, by which its rows are read in order")
+        recent = [] if since is None else [_is_recent(table, since, shown)]
+        last: tuple[Any, ...] | None = None
+        with engine.connect() as connection:
+            while True:
+                query = sa.select(table).where(*recent).order_by(*key).limit(_PAGE)
+                if last is not None:
+                    query = query.where(_behind(key, last))
+                rows = connection.execute(query).all()
+                if not rows:
+                    return
+                last = tuple(rows[-1]._mapping[column] for column in key)
+                yield json_lines(dict(row._mapping) for row in rows)
+    except sa.exc.NoSuchTableError:
+        raise DataError(f"{shown}: there is no table of that name") from None
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{shown}: cannot be read: {reason}") from None
+
+
+def _is_recent(table: Any, since: Since, shown: str) -> Any:
+    """The condition on a row, by the type of its column: a time, a day, or their text."""
+    if since.column not in table.columns:
+        names = ", ".join(column.name for column in table.columns)
+        raise DataError(f"{shown}: has no column '{since.column}' (it has {names})")
+    column = table.columns[since.column]
+    try:
+        kind = column.type.python_type
+    except NotImplementedError:  # of a type that SQLAlchemy does not know
+        kind = str
+    values = {datetime: since.when, date: since.when.date(), float: since.when.timestamp()}
+    values[int] = int(since.when.timestamp())
+    text = since.when.isoformat(" ")
+    return column >= values.get(kind, text.removesuffix(" 00:00:00"))
+
+
+def _behind(key: list[Any], last: tuple[Any, ...]) -> Any:
+    import sqlalchemy as sa
+
+    if len(key) == 1:
+        return key[0] > last[0]
+    return sa.tuple_(*key) > sa.tuple_(*map(sa.literal, last))
+
+
+class _Rows(io.RawIOBase):
+    """Pieces of bytes as a file that is read once."""
+
+    def __init__(self, pieces: Iterator[bytes], name: str) -> None:
+        self.name = name
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as the next piece goes."""
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = piece
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Items as lines of JSON, as a worker is sent them; ``digest`` is the SHA-256 of all."""
+
+    number: int
+    lines: tuple[bytes, ...]
+    digest: str
+
+
+class Cutter:
+    """Cuts items into shards and notes which ids come twice."""
+
+    def __init__(self, size: int = SHARD_SIZE) -> None:
+        self._size = size
+        self._ids = array("Q")
+
+    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
+        """All items, in order."""
+        number, lines, held = 0, list[bytes](), 0
+        for item in items:
+            line = packed(item)
+            self._ids.append(_short_hash(_id_of(item)))
+            lines.append(line)
+            held += len(line)
+            if len(lines) == self._size or held >= MOST_JOB_SHARD:
+                yield _shard(number, lines)
+                number, lines, held = number + 1, [], 0
+        if lines:
+            yield _shard(number, lines)
+
+    def doubles(self) -> int:
+        """How many items had the id of an earlier one; eight bytes an item are held to tell."""
+        if not self._ids:
+            return 0
+        return len(self._ids) - len(np.unique(np.frombuffer(self._ids, dtype=np.uint64)))
+
+
+def _shard(number: int, lines: list[bytes]) -> Shard:
+    digest = hashlib.sha256(b"\n".join(lines)).hexdigest()
+    return Shard(number, tuple(lines), digest)
+
+
+def _short_hash(id: str) -> int:
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _id_of(item: SourceItem) -> str:
+    return item.id if isinstance(item, Dialogue) else _place(item)
+
+
+def _place(problem: ReadProblem) -> str:
+    return f"{problem.file}:{problem.line}" if problem.line else problem.file
+
+
+def packed(item: SourceItem) -> bytes:
+    """An item as a line of JSON without its end; references are left out, nothing reads them."""
+    values: list[Any]
+    if isinstance(item, ReadProblem):
+        values = [_place(item), item.reason]
+    else:
+        turns = [[one.speaker, one.text, one.role] for one in item.utterances]
+        values = [item.id, turns, dict(item.metadata), dict(item.profile), item.is_verbatim]
+    return json.dumps(values, separators=(",", ":")).encode("ascii")
+
+
+def unpacked(line: bytes) -> Dialogue | Summary:
+    """The dialogue of a line; of what cannot be read the record that says so."""
+    values = json.loads(line)
+    if len(values) == 2:
+        return error_record(*values)
+    id, turns, *rest = values
+    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, (), *rest)

@@ -1,0 +1,356 @@
+"""Keys, roles and values of records: names that people use, and typed access to values."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, value_at
+from dialogist.errors import DataError
+from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.language.roles import role_of
+from dialogist.language.tokens import counted
+
+Record: TypeAlias = Mapping[str, JSON]
+
+TURN_KEYS = (
+    *("turns", "messages", "utterances", "conversation", "conversations", "dialogue"),
+    "comments",
+)
+DIALOGUE_TEXT_KEYS = ("dialogue", "transcript", "conversation", "text")
+SPEAKER_KEYS = (
+    *("speaker", "speaker_name", "author_name", "sender_name", "from_name", "user_name"),
+    *("display_name", "participant_name", "role", "from", "name", "author", "sender", "user"),
+    *("username", "participant", "author_role", "sender_type", "author_type"),
+)
+UTTERANCE_KEYS = (
+    *("text", "content", "utterance", "message", "value", "body", "comment", "plain_body"),
+    *("message_text", "message_body", "comment_body", "html_body"),
+)
+ROLE_KEYS = (
+    *("role", "author_role", "speaker_role", "sender_role", "author_type", "sender_type"),
+    *("user_role", "user_type", "participant_role"),
+)
+SUMMARY_KEYS = ("summary", "summaries", "reference", "references")
+TIME_KEYS = ("created_at", "timestamp", "sent_at", "datetime", "created", "time", "date", "ts")
+# One of these names the dialogue that a message belongs to; ``id`` may be the message's own.
+GROUP_KEYS = (
+    *("dialogue_id", "dialog_id", "conversation_id", "session_id", "ticket_id", "call_id"),
+    *("chat_id", "thread_id", "case_id", "encounter_id", "interaction_id", "contact_id"),
+    *("meeting_id", "transcript_id", "incident_id", "issue_id", "ticket_number", "case_number"),
+    *("ticket", "case", "call", "chat", "thread", "thread_ts", "session"),
+)
+RECORD_ID_KEYS = ("id", "fname")
+# A whole dialogue's own id comes first: a ticket may name its conversation besides.
+ID_KEYS = (*RECORD_ID_KEYS, *GROUP_KEYS)
+
+
+def normalized_key(column: str) -> str:
+    """A column's name as it is compared: ``Ticket ID`` is ``ticket_id``."""
+    return "_".join(column.replace("-", " ").replace("_", " ").lower().split())
+
+
+def shortlist(names: Iterable[str], most: int = 20) -> str:
+    """The first of some names, shortened, for an error message."""
+    listed = list(names)
+    shown = ", ".join(" ".join(name.split())[:40] for name in listed[:most])
+    return f"{shown}, ..." if len(listed) > most else shown or "none"
+
+
+_SHOWN = 12
+
+
+def missing_key(key: str, found: Iterable[str]) -> BadRecord:
+    """The error for a missing key, naming the keys that are there."""
+    keys = sorted(found)
+    shown = ", ".join(key[:40] for key in keys[:_SHOWN]) + (", ..." if len(keys) > _SHOWN else "")
+    return BadRecord(f"no key '{key}' (keys found: {shown or 'none'})")
+
+
+def value_under(record: Record, key: str) -> JSON:
+    """The value under ``key``.
+
+    Raises:
+        BadRecord: there is none.
+    """
+    if key not in record:
+        raise missing_key(key, record)
+    return record[key]
+
+
+def text_under(record: Record, key: str) -> str:
+    """The text under ``key``.
+
+    Raises:
+        BadRecord: there is none, or it is no text.
+    """
+    value = value_under(record, key)
+    if not isinstance(value, str):
+        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
+    return value
+
+
+def id_under(record: Record, key: str = "id") -> str:
+    """The record's own id (a number will do), or an empty string.
+
+    Raises:
+        BadRecord: it is neither text nor a whole number.
+    """
+    value = record.get(key)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not an id")
+
+
+def texts_under(record: Record, key: str) -> tuple[str, ...]:
+    """The texts under ``key``: a list of them, or a single one. Null means none.
+
+    Raises:
+        BadRecord: there is no such key, or something in it is no text.
+    """
+    value = value_under(record, key)
+    if value is None:
+        return ()
+    values = value if isinstance(value, list) else [value]
+    return tuple(_text(item, f"key '{key}'") for item in values if item is not None)
+
+
+def list_under(record: Record, key: str) -> list[JSON]:
+    """The list under ``key``.
+
+    Raises:
+        BadRecord: there is none, or it is no list.
+    """
+    value = value_under(record, key)
+    if not isinstance(value, list):
+        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not a list")
+    return value
+
+
+def pairs_under(record: Record, key: str) -> list[tuple[str, str]]:
+    """The list of pairs of texts under ``key``.
+
+    Raises:
+        BadRecord: there is no such list, or one of its items is no pair of texts.
+    """
+    return [
+        text_pair(item, f"'{key}' item {n}") for n, item in enumerate(list_under(record, key), 1)
+    ]
+
+
+def text_pair(item: JSON, where: str) -> tuple[str, str]:
+    """Two texts out of a list of two.
+
+    Raises:
+        BadRecord: it is none.
+    """
+    if not isinstance(item, list) or len(item) != 2:
+        raise BadRecord(f"{where} is {json_kind(item)}, not a pair [speaker, text]")
+    return _text(item[0], where), _text(item[1], where)
+
+
+def turns_under(record: Record, key: str) -> tuple[Utterance, ...]:
+    """The utterances in a list of ``[speaker, text]`` pairs.
+
+    Raises:
+        BadRecord: there is no such list, or nothing is said in it.
+    """
+    turns = (Utterance(name, text, role_of(name)) for name, text in pairs_under(record, key))
+    return require_text(turns)
+
+
+def require_text(utterances: Iterable[Utterance]) -> tuple[Utterance, ...]:
+    """The utterances, if they hold any text at all.
+
+    Raises:
+        BadRecord: nobody says anything.
+    """
+    result = tuple(utterances)
+    if not any(utterance.text.strip() for utterance in result):
+        raise BadRecord("no utterances: the dialogue is empty")
+    return result
+
+
+def other_keys(record: Record, *used: str) -> dict[str, JSON]:
+    """What a record holds beside the keys already used: the dialogue's metadata."""
+    return {key: value for key, value in record.items() if key not in used}
+
+
+def _text(value: JSON, where: str) -> str:
+    if not isinstance(value, str):
+        raise BadRecord(f"{where} holds {json_kind(value)}, not text")
+    return value
+
+
+def json_kind(value: JSON) -> str:
+    """What a JSON value is, in the words of an error message."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+    return "nothing (null)" if value is None else names.get(type(value), "a number")
+
+
+_PUBLIC = "public"
+
+
+def is_internal(turn: Mapping[str, JSON]) -> bool:
+    """Whether a turn is a note that the customer does not see."""
+    public = turn.get(_PUBLIC)
+    return public is False or (isinstance(public, str) and public.strip().lower() == "false")
+
+
+class RecordSelection:
+    """Applies the conditions of one file, and counts what they leave out.
+
+    A condition is about the record where the record has its key, else about each of its turns.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._conditions = options.where
+        self._notes_out = not options.internal_notes and all(
+            condition.key != _PUBLIC for condition in options.where
+        )
+        self._met: set[str] = set()
+        self._keys: dict[str, None] = {}
+        self._left: Counter[str] = Counter()
+
+    def takes(self, record: Mapping[str, JSON]) -> bool:
+        """Whether a record that is one turn or row is to be read."""
+        if self._is_internal(record):
+            self._left["internal note"] += 1
+            return False
+        if self._conditions and not self._all_hold(record):
+            self._left["record"] += 1
+            return False
+        return True
+
+    def takes_whole(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> bool:
+        """Whether a record with these turns is to be read, as far as its own keys tell."""
+        if not self._conditions:
+            return True
+        objects = [turn for turn in turns if isinstance(turn, dict)]
+        for condition in self._conditions:
+            found = value_at(record, condition.key)
+            about_turns = not found.there and any(
+                value_at(turn, condition.key).there for turn in objects
+            )
+            self._see(condition.key, found.there or about_turns, record)
+            if not about_turns and not condition.holds(found):
+                self._left["record"] += 1
+                return False
+        return True
+
+    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON] | None:
+        """The turns of a record that are to be read; None: it is left out as a whole."""
+        if not self.takes_whole(record, turns):
+            return None
+        kept = [turn for turn in turns if not (isinstance(turn, dict) and self._is_internal(turn))]
+        self._left["internal note"] += len(turns) - len(kept)
+        chosen = kept
+        for condition in self._conditions:
+            if not value_at(record, condition.key).there:
+                chosen = [
+                    turn
+                    for turn in chosen
+                    if not isinstance(turn, dict) or condition.holds(value_at(turn, condition.key))
+                ]
+        self._left["turn"] += len(kept) - len(chosen)
+        return chosen if chosen or not turns else None
+
+    def tell(self, report: ProblemReporter) -> None:
+        """Note what was left out.
+
+        Raises:
+            DataError: a condition names a key that nothing in the file has.
+        """
+        for condition in self._conditions:
+            if condition.key not in self._met and self._keys:
+                raise DataError(
+                    f"{report.file}: --where {condition}: nothing has '{condition.key}' "
+                    f"(found: {shortlist(self._keys)})"
+                )
+        asked = " ".join(f"--where {condition}" for condition in self._conditions)
+        for what in ("record", "turn"):
+            if self._left[what]:
+                report.note(f"{counted(self._left[what], f'{what}s')} left out by {asked}")
+        if count := self._left["internal note"]:
+            left = counted(count, "internal notes")
+            report.note(f"{left} left out (public=false); --internal-notes reads them, too")
+
+    def _all_hold(self, record: Mapping[str, JSON]) -> bool:
+        holds = True
+        for condition in self._conditions:
+            found = value_at(record, condition.key)
+            self._see(condition.key, found.there, record)
+            holds = holds and condition.holds(found)
+        return holds
+
+    def _see(self, key: str, there: bool, record: Mapping[str, JSON]) -> None:
+        if there:
+            self._met.add(key)
+        elif not self._keys:
+            self._keys.update(dict.fromkeys(record))
+
+    def _is_internal(self, turn: Mapping[str, JSON]) -> bool:
+        return self._notes_out and is_internal(turn)
+
+
+# A dialogue as the JSON record that the generic ``jsonl`` reader reads back unchanged.
+
+
+def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
+    """Return the dialogue as one JSON object: ``id``, ``turns``, ``summaries``, ``profile``,
+    ``metadata``.
+
+    A turn's role is only written where its speaker's name does not say it.
+    """
+    record: dict[str, JSON] = {"id": dialogue.id, "turns": [_turn(u) for u in dialogue.utterances]}
+    if dialogue.references:
+        record["summaries"] = list(dialogue.references)
+    if dialogue.profile:
+        record["profile"] = dict(dialogue.profile)
+    if dialogue.metadata:
+        record["metadata"] = dict(dialogue.metadata)
+    return record
+
+
+def dialogue_to_line(dialogue: Dialogue) -> str:
+    """Return the dialogue as one line of JSON, without the line's end."""
+    return json.dumps(dialogue_to_json(dialogue), ensure_ascii=False)
+
+
+def _turn(utterance: Utterance) -> JSON:
+    turn: dict[str, JSON] = {"speaker": utterance.speaker, "text": utterance.text}
+    if utterance.role != role_of(utterance.speaker):
+        turn["role"] = utterance.role
+    return turn
+
+
+MOST_FIELDS = 50
+_LONGEST_NAME, _LONGEST_VALUE = 64, 500  # characters
+
+
+def profile_of(value: JSON) -> tuple[dict[str, str], dict[str, JSON]]:
+    """The fields of a record's profile that can be read, as text, and those that cannot.
+
+    A value is text, a number, true or false, or a list of these, which are joined by semicolons.
+    """
+    fields: dict[str, str] = {}
+    ignored: dict[str, JSON] = {}
+    for name, one in value.items() if isinstance(value, dict) else ():
+        text = _profile_text(one)
+        is_named = bool(name.strip()) and name.isprintable() and len(name) <= _LONGEST_NAME
+        if text and is_named and len(text) <= _LONGEST_VALUE and len(fields) < MOST_FIELDS:
+            fields[name.strip()] = text
+        else:
+            ignored[name] = one
+    return fields, ignored
+
+
+def _profile_text(value: JSON) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        texts = [_profile_text(one) for one in value if not isinstance(one, list)]
+        return "; ".join(texts) if all(texts) else ""
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""

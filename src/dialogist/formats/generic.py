@@ -1,0 +1,450 @@
+"""Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, value_at
+from dialogist.formats.documents import message_text, plain_text
+from dialogist.formats.fields import (
+    DIALOGUE_TEXT_KEYS,
+    GROUP_KEYS,
+    ID_KEYS,
+    RECORD_ID_KEYS,
+    ROLE_KEYS,
+    SPEAKER_KEYS,
+    SUMMARY_KEYS,
+    TIME_KEYS,
+    TURN_KEYS,
+    UTTERANCE_KEYS,
+    Record,
+    RecordSelection,
+    id_under,
+    json_kind,
+    missing_key,
+    other_keys,
+    profile_of,
+    require_text,
+    shortlist,
+    text_pair,
+    texts_under,
+)
+from dialogist.formats.json_records import FileHead, JsonValue, convert_records, json_values
+from dialogist.formats.source import ARROW, PARQUET, Source
+from dialogist.formats.speaker_lines import LINE_END, named_lines
+from dialogist.errors import DataError
+from dialogist.records import JSON, PROFILE, Dialogue, Utterance
+from dialogist.language.roles import role_in_data, role_of
+from dialogist.language.tokens import counted
+
+_ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
+
+
+class RoleMessage(NamedTuple):
+    """One utterance of a dialogue: where it stands in the file, and when it was written."""
+
+    dialogue: str
+    line: int
+    utterance: Utterance
+    time: str = ""
+    summary: str = ""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The messages of one dialogue so far."""
+
+    line: int
+    utterances: list[Utterance] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
+    summary: str = ""
+
+    def add(self, message: RoleMessage) -> None:
+        self.utterances.append(message.utterance)
+        self.times.append(message.time)
+        self.summary = self.summary or message.summary
+
+    def in_order(self) -> tuple[list[Utterance], bool]:
+        """The utterances by time, and whether they stood in another order."""
+        moments = [moment_of(time) for time in self.times]
+        known = [moment for moment in moments if moment is not None]
+        if len(known) < len(moments) or all(a <= b for a, b in pairwise(known)):
+            return self.utterances, False
+        order = sorted(range(len(known)), key=known.__getitem__)
+        return [self.utterances[place] for place in order], True
+
+
+def moment_of(text: str) -> float | None:
+    """A time stamp as seconds, or None where it is none: a number, or ISO 8601."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text.strip().removesuffix(" UTC")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def group_messages(
+    messages: Iterator[RoleMessage],
+    options: ReadOptions,
+    report: ProblemReporter,
+    refusal: str = "",
+) -> Iterator[Dialogue]:
+    """Put messages of one dialogue together and yield the dialogues as they first appeared.
+
+    All messages are held in memory, unless they are known to be sorted by dialogue. ``refusal``
+    is what to say if the ids turn out to be the messages' own.
+
+    Raises:
+        DataError: there is a ``refusal``, and no two messages have an id in common.
+    """
+    moved = single = count = 0
+    for identity, group in _groups(messages, options, report, refusal):
+        utterances, was_moved = group.in_order()
+        moved += was_moved
+        single += len(utterances) == 1
+        count += 1
+        try:
+            found = require_text(utterances)
+        except BadRecord as error:
+            report(group.line, str(error))
+            continue
+        references = (group.summary,) if group.summary.strip() else ()
+        yield Dialogue(found, id=identity, references=references)
+    if moved:
+        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
+    if count > 1 and single == count:
+        report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
+
+
+def _groups(
+    messages: Iterator[RoleMessage], options: ReadOptions, report: ProblemReporter, refusal: str
+) -> Iterator[tuple[str, _Group]]:
+    if options.by_neighbours:
+        yield from _neighbours(messages, report)
+        return
+    groups: dict[str, _Group] = {}
+    for message in messages:
+        group = groups.setdefault(message.dialogue, _Group(message.line))
+        group.add(message)
+    if refusal and len(groups) > 1 and all(len(g.utterances) == 1 for g in groups.values()):
+        raise DataError(f"{report.file}: {refusal}")
+    yield from groups.items()
+
+
+def _neighbours(
+    messages: Iterator[RoleMessage], report: ProblemReporter
+) -> Iterator[tuple[str, _Group]]:
+    """Groups of messages that follow each other; an id that comes back is a problem."""
+    done: set[str] = set()
+    identity, group = "", None
+    for message in messages:
+        if group is None or message.dialogue != identity:
+            if group is not None and group.utterances:
+                done.add(identity)
+                yield identity, group
+            identity, group = message.dialogue, _Group(message.line)
+        if identity in done:
+            report(message.line, f"'{identity[:60]}' comes back: not sorted, read without --sorted")
+            continue
+        group.add(message)
+    if group is not None and group.utterances:
+        yield identity, group
+
+
+_NAMES = ("display_name", "displayName", "nickname", "real_name", "name", "username", "email", "id")
+
+Columns = Mapping[str, str]
+
+
+def read_json_dialogues(
+    source: Source, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Read records under whatever usual keys they have, or under those the options name.
+
+    A record is a dialogue, or one message of the dialogue whose id it has.
+    """
+    selection = RecordSelection(options)
+    values = json_values(source, report)
+    first = next(values, None)
+    if first is None:
+        return
+    values = chain([first], values)
+    if isinstance(first.value, dict) and is_message(first.value, options.columns):
+        yield from _from_messages(values, source, options, selection, report)
+    elif options.one_dialogue and not first.alone:
+        raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
+    else:
+        convert = partial(_not_a_message, columns=options.columns, selection=selection)
+        yield from convert_records(values, source, convert, report)
+    selection.tell(report)
+
+
+def is_message(value: Record, columns: Columns) -> bool:
+    """Whether a record is one message: a speaker and a text, or a text named by the options."""
+    if "turns" in columns or "dialogue" in columns:
+        return False
+    if any(isinstance(value.get(key), list) for key in TURN_KEYS):
+        return False
+    if "text" in columns:
+        return True
+    texts = (value[key] for key in UTTERANCE_KEYS if key in value)
+    text = next((each for each in texts if isinstance(each, str)), None)
+    speaker = next((key for key in SPEAKER_KEYS if key in value), "")
+    if text is None or not (speaker or "speaker" in columns):
+        return False
+    return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
+
+
+def _not_a_message(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
+    if is_message(record, columns):
+        raise BadRecord("is one message, while the file's first record is a whole dialogue")
+    return generic(record, columns, selection)
+
+
+def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
+    """Convert one record; None: it is not selected.
+
+    Raises:
+        BadRecord: there are no turns under any usual key, or they have another form.
+    """
+    key = _dialogue_key(record, columns)
+    value = value_at(record, key).value
+    turns = value if isinstance(value, list) else []
+    kept = selection.turns(record, turns)
+    if kept is None:
+        return None
+    identity = _first(record, columns, "id", ID_KEYS)
+    summary = _first(record, columns, "summary", SUMMARY_KEYS)
+    extra = record.get("metadata")
+    used = {
+        key.partition(".")[0],
+        key,
+        identity,
+        summary,
+        *(("metadata",) if isinstance(extra, dict) else ()),
+    }
+    profile, ignored = profile_of(record.get(PROFILE))
+    if isinstance(record.get(PROFILE), dict):
+        used.add(PROFILE)
+    utterances = require_text(_utterances(kept or value, key, columns))
+    return Dialogue(
+        utterances,
+        id=_id_at(record, identity) if identity else "",
+        references=texts_under({summary: value_at(record, summary).value}, summary)
+        if summary
+        else (),
+        metadata={
+            **other_keys(record, *used),
+            **(extra if isinstance(extra, dict) else {}),
+            **({PROFILE: ignored} if ignored else {}),
+        },
+        profile=profile,
+        is_verbatim=len(turns) == len(utterances) and all(map(_holds, turns, utterances)),
+    )
+
+
+def _holds(turn: JSON, utterance: Utterance) -> bool:
+    """Whether a turn has the text of an utterance as it was read."""
+    values = (
+        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else (turn,)
+    )
+    return utterance.text in values
+
+
+def _from_messages(
+    values: Iterator[JsonValue],
+    source: Source,
+    options: ReadOptions,
+    selection: RecordSelection,
+    report: ProblemReporter,
+) -> Iterator[Dialogue]:
+    """Records that are single messages, put together by the id of their dialogue.
+
+    Raises:
+        DataError: they do not say which dialogue they belong to.
+    """
+    first = next(values)
+    assert isinstance(first.value, dict)
+    usual = (key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value)
+    key = source.stem if options.one_dialogue else options.columns.get("id", next(usual, ""))
+    advice = (
+        f"(keys found: {shortlist(first.value)}); name the key with --column id=KEY, or give "
+        "--one-dialogue if the whole file is one dialogue"
+    )
+    if not key:
+        raise DataError(
+            f"{source.name}: each record is one message, but no key says of which dialogue {advice}"
+        )
+    own = not options.one_dialogue and "id" not in options.columns and key in RECORD_ID_KEYS
+    refusal = f"every message has its own '{key}', so it is not the dialogue's {advice}"
+    only = key if options.one_dialogue else ""
+    messages = _messages(chain([first], values), (key, only), options.columns, selection, report)
+    yield from group_messages(messages, options, report, refusal if own else "")
+
+
+def _messages(
+    values: Iterator[JsonValue],
+    group: tuple[str, str],
+    columns: Columns,
+    selection: RecordSelection,
+    report: ProblemReporter,
+) -> Iterator[RoleMessage]:
+    key, only = group
+    for line, value, _ in values:
+        try:
+            if not isinstance(value, dict):
+                raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
+            if not selection.takes(value):
+                continue
+            identity = only or _id_at(value, key)
+            if not identity:
+                raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
+            utterance = _utterance(value, "the message", columns)
+        except BadRecord as error:
+            report(line, str(error))
+            continue
+        time = next((value[each] for each in TIME_KEYS if each in value and each != key), "")
+        yield RoleMessage(
+            identity, line, utterance, str(time) if isinstance(time, str | int | float) else ""
+        )
+
+
+def _first(record: Record, columns: Columns, name: str, usual: tuple[str, ...]) -> str:
+    """The key mapped to ``name``, else the first usual one that is there, else nothing."""
+    mapped = columns.get(name)
+    if mapped is None:
+        return next((key for key in usual if key in record), "")
+    if not value_at(record, mapped).there:
+        raise missing_key(mapped, record)
+    return mapped
+
+
+def _dialogue_key(record: Record, columns: Columns) -> str:
+    for name in ("turns", "dialogue"):
+        if name in columns:
+            return _first(record, columns, name, ())
+    for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
+        if found := next((key for key in keys if isinstance(record.get(key), kind)), None):
+            return found
+    for key in TURN_KEYS:
+        if key in record:
+            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
+    raise missing_key("turns", record)
+
+
+def _id_at(record: Record, key: str) -> str:
+    return id_under({key: value_at(record, key).value}, key)
+
+
+def _utterances(value: JSON, key: str, columns: Columns) -> list[Utterance]:
+    if isinstance(value, str):
+        return named_lines(LINE_END.split(plain_text(value)))
+    if isinstance(value, list):
+        _require_mapped(value, columns)
+        return [_utterance(item, f"'{key}' item {n}", columns) for n, item in enumerate(value, 1)]
+    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
+
+
+def _require_mapped(turns: list[JSON], columns: Columns) -> None:
+    """A mapped speaker may be missing in some turns (of the system, say), but not in all."""
+    objects = [turn for turn in turns if isinstance(turn, dict)]
+    for name in ("speaker", "role"):
+        key = columns.get(name)
+        if key and objects and not any(value_at(turn, key).there for turn in objects):
+            raise missing_key(key, objects[0])
+
+
+def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
+    """A turn as ``[speaker, text]``, as an object, or as bare text without a speaker."""
+    if isinstance(item, str):
+        return Utterance("", item)
+    if isinstance(item, list):
+        speaker, text = text_pair(item, where)
+        return Utterance(speaker, text, role_of(speaker))
+    if not isinstance(item, dict):
+        raise BadRecord(f"{where} is {json_kind(item)}, not a turn")
+    text_key = _first(item, columns, "text", UTTERANCE_KEYS)
+    if not text_key:
+        raise BadRecord(f"{where} has {missing_key('text', item)}")
+    speaker_key = columns.get("speaker") or _first(item, {}, "speaker", SPEAKER_KEYS)
+    speaker = name_of(value_at(item, speaker_key).value, speaker_key) if speaker_key else ""
+    text = message_content(value_at(item, text_key).value, text_key)
+    # A role given is kept as it is, even empty: so what we write is what we read.
+    role_key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
+    return Utterance(speaker, message_text(text), _role(item, role_key, speaker))
+
+
+def name_of(value: JSON, key: str) -> str:
+    """A speaker's name: text, a number, or an object that describes the person.
+
+    Raises:
+        BadRecord: it is anything else.
+    """
+    if isinstance(value, dict):
+        inner = value.get("user")  # as Microsoft Graph has it
+        named = inner if isinstance(inner, dict) else value
+        return next((id_under(named, each) for each in _NAMES if named.get(each)), "")
+    return id_under({key: value}, key)
+
+
+def message_content(value: JSON, key: str) -> str:
+    """What was said: text, or the parts of a message, of which those that are no text are named.
+
+    Raises:
+        BadRecord: it is anything else.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        return str(value["content"])
+    if isinstance(value, list):
+        # Telegram writes pieces of one sentence, the others paragraphs.
+        inline = any(isinstance(item, str) for item in value)
+        return ("" if inline else "\n").join(_part(item, key) for item in value).strip()
+    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
+
+
+def _part(item: JSON, key: str) -> str:
+    if isinstance(item, str):
+        return item
+    if not isinstance(item, dict):
+        raise BadRecord(f"key '{key}' holds {json_kind(item)} among its parts")
+    text = item.get("text")
+    if isinstance(text, str):
+        return text
+    kind = item.get("type")
+    return f"[{kind.removesuffix('_url')}]" if isinstance(kind, str) else ""
+
+
+def _role(item: Record, key: str, speaker: str) -> str:
+    value = value_at(item, key).value if key else None
+    if value is None:
+        return role_of(speaker)
+    if not isinstance(value, str):
+        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
+    return role_in_data(value) if key != "role" else role_of(value) or value
+
+
+def is_json(head: FileHead) -> bool:
+    """One JSON value with turns in it."""
+    return head.shape == "document" and _has_turns(head)
+
+
+def is_jsonl(head: FileHead) -> bool:
+    """JSON records with turns, or whatever begins a file of records by its name."""
+    return head.shape == "rows" and (_has_turns(head) or head.suffix in _ROWS)
+
+
+def _has_turns(head: FileHead) -> bool:
+    # A first record that is broken says nothing about the rest: the reader will report it.
+    if not head.keys or not head.keys.isdisjoint((*TURN_KEYS, *DIALOGUE_TEXT_KEYS)):
+        return True
+    return not head.keys.isdisjoint(SPEAKER_KEYS) and not head.keys.isdisjoint(UTTERANCE_KEYS)

@@ -1,0 +1,291 @@
+"""Untrusted JSON text into records, one by one, and what detection sees of a file's head."""
+
+import ast
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from dialogist.formats.base import BadRecord, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.fields import Record, RecordSelection, json_kind
+from dialogist.formats.source import Source, SourceLine, without_compression
+from dialogist.errors import DataError
+from dialogist.records import JSON, Dialogue
+
+LONGEST_LITERAL = 1 << 22
+DEEPEST_LITERAL = 50
+_NO_RECORD: Record = MappingProxyType({})
+
+
+class NotParsed(DataError):
+    """A text is no JSON value; ``line`` says where, counted from the text's first line."""
+
+    def __init__(self, reason: str, line: int = 1) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+# NaN is what pandas writes for an empty cell: it means "nothing here", as null does.
+_DECODER = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_finite)
+
+
+def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
+    """Parse the JSON value at ``start``; return it and the position behind it.
+
+    Raises:
+        NotParsed: no JSON there, nested too deeply, or with text that is not valid Unicode.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        fault = error.msg.removesuffix(" at")  # "Unterminated string starting at"
+        reason = f"not JSON: {fault} at line {error.lineno} column {error.colno}"
+        if "\n" not in text:
+            reason = f"not JSON: {fault} at column {error.colno}"
+        raise NotParsed(reason, error.lineno) from None
+    except RecursionError:
+        raise NotParsed("JSON nested too deeply") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise NotParsed(f"not JSON: {error}") from None
+    _refuse_surrogates(value, text)
+    return value, end
+
+
+def parse_line(text: str) -> JSON:
+    """Parse a line that is one JSON value, or one Python dict (the first DialogSum release).
+
+    Raises:
+        NotParsed: it is neither.
+    """
+    stripped = text.strip()
+    if stripped.startswith("{'"):
+        return _parse_literal(stripped)
+    value, end = parse_value(stripped)
+    if end != len(stripped):
+        raise NotParsed(f"not JSON: more text behind the value, at column {end + 1}")
+    return value
+
+
+def _parse_literal(text: str) -> JSON:
+    if len(text) > LONGEST_LITERAL or _depth(text) > DEEPEST_LITERAL:
+        raise NotParsed("a Python literal too large to be read safely")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # unknown escapes such as '\d' are text here
+            literal = ast.literal_eval(text)
+        # Tuples become lists and keys text; bytes, sets and complex numbers are refused.
+        value: JSON = json.loads(json.dumps(literal, allow_nan=False))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        reason = getattr(error, "msg", None) or type(error).__name__
+        raise NotParsed(f"neither JSON nor a Python literal: {reason}") from None
+    _refuse_surrogates(value, text)
+    return value
+
+
+def _depth(text: str) -> int:
+    """The deepest nesting of brackets, those inside strings counted too (an upper bound)."""
+    depth = deepest = 0
+    for character in text:
+        if character in "[{(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "]})":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def _refuse_surrogates(value: JSON, text: str) -> None:
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise NotParsed("JSON nested too deeply") from None
+    except UnicodeEncodeError:
+        raise NotParsed("holds half a character (a lone surrogate such as \\ud83d)") from None
+
+
+def first_record(text: str) -> tuple[str, Record]:
+    """The shape of a text (``rows``, ``document`` or neither) and its first record, if complete."""
+    body = text.lstrip()
+    first, _, after = body.partition("\n")
+    if body.startswith("{"):
+        record = _record_at(body, first)
+        is_document = first.strip() == "{" or not (first.rstrip().endswith("}") or not after)
+        return "document" if is_document else "rows", record
+    inner = body[1:].lstrip()
+    if body.startswith("[") and inner.startswith("{"):
+        return "document", _record_at(inner, inner)
+    return "", _NO_RECORD
+
+
+def _record_at(text: str, line: str) -> Record:
+    try:
+        value = parse_line(line) if line.startswith("{'") else parse_value(text)[0]
+    except NotParsed:
+        return _NO_RECORD
+    return value if isinstance(value, dict) else _NO_RECORD
+
+
+_KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What detection knows: the first lines, and the first JSON record where there is one.
+
+    ``shape`` is ``rows`` (a record per line), ``document`` (one JSON value), or empty. ``keys``
+    are the first record's, or those that merely occur, when the head ends inside the record.
+    """
+
+    text: str
+    lines: tuple[str, ...]
+    suffix: str
+    shape: str
+    record: Record
+    keys: frozenset[str]
+
+    def has(self, *keys: str) -> bool:
+        """Whether it is JSON whose first record has all of these keys."""
+        return bool(self.shape) and self.keys.issuperset(keys)
+
+
+def head_of(source: Source) -> FileHead:
+    """Look at the head of ``source`` without using it up."""
+    text = source.head.lstrip("\ufeff")
+    lines = _LINE_END.split(text)
+    if not source.head_is_all and len(lines) > 1:
+        lines.pop()  # the last one may be cut
+    suffix = "." + without_compression(source.name.lower()).rpartition(".")[2]
+    shape, record = first_record(text)
+    keys = frozenset(record) if record else frozenset(_KEY.findall(text) if shape else ())
+    filled = tuple(line for line in lines if line.strip())
+    return FileHead(text, filled, suffix, shape, record, keys)
+
+
+Sniff = Callable[[FileHead], bool]
+
+
+def has(*keys: str) -> Sniff:
+    """A test for JSON whose first record has these keys, perhaps among others."""
+    return lambda head: head.has(*keys)
+
+
+def has_only(*keys: str) -> Sniff:
+    """A test for JSON whose first record has exactly these keys."""
+    return lambda head: bool(head.shape) and head.keys == frozenset(keys)
+
+
+def never(head: FileHead) -> bool:
+    """For a format that fits any text, and so must be asked for by name."""
+    return False
+
+
+Convert = Callable[[Record], Dialogue | None]
+
+
+class JsonValue(NamedTuple):
+    """A JSON value, its first line, and whether it is the only one of its file."""
+
+    line: int
+    value: JSON
+    alone: bool
+
+
+def record_reader(convert: Convert) -> Parse:
+    """Make a reader of JSON records out of a function from one record to one dialogue."""
+
+    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+        selection = RecordSelection(options)
+
+        def selected(record: Record) -> Dialogue | None:
+            return convert(record) if selection.takes_whole(record, ()) else None
+
+        yield from convert_records(json_values(source, report), source, selected, report)
+        selection.tell(report)
+
+    return parse
+
+
+def convert_records(
+    values: Iterator[JsonValue], source: Source, convert: Convert, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Convert each record; what cannot be converted is reported and left out."""
+    for line, value, alone in values:
+        try:
+            if not isinstance(value, dict):
+                raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
+            dialogue = convert(value)
+        except BadRecord as error:
+            report(line, str(error))
+            continue
+        if dialogue is not None:
+            own = dialogue.id or (source.stem if alone else f"{source.stem}:{line}")
+            yield replace(dialogue, id=own)
+
+
+def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
+    """All values of a file."""
+    lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
+    ahead = list(islice(lines, 2))
+    everything = chain(ahead, lines)
+    if ahead and _is_document(ahead):
+        return _document_values(everything, report)
+    return _line_values(everything, report)
+
+
+def _is_document(ahead: list[SourceLine]) -> bool:
+    """Whether the first line opens a value that goes on below it, or is an array."""
+    first = ahead[0].text.lstrip(" \t\ufeff")
+    if first.startswith("["):
+        return True
+    goes_on = len(ahead) > 1 and not ahead[1].text.lstrip().startswith("{")
+    return first.startswith("{") and goes_on and not first.rstrip().endswith("}")
+
+
+def _line_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:
+    for number, text in lines:
+        try:
+            value = parse_line(text.lstrip("\ufeff"))
+        except NotParsed as error:
+            report(number, str(error))
+            continue
+        yield JsonValue(number, value, False)
+
+
+def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:
+    """Walk through an array element by element, so that one wrong element spoils no other."""
+    numbers, texts = zip(*lines, strict=True)
+    text = "\n".join(texts).lstrip("\ufeff \t")
+    is_array = text.startswith("[")
+    position = _skip(text, 1 if is_array else 0)
+    counted = index = 0
+    while position < len(text) and text[position] != "]":
+        index += text.count("\n", counted, position)
+        counted, line = position, numbers[index]
+        try:
+            value, position = parse_value(text, position)
+        except NotParsed as error:
+            report(numbers[min(error.line, len(numbers)) - 1], str(error))
+            return
+        yield JsonValue(line, value, not is_array)
+        position = _skip(text, position)
+    if is_array and position >= len(text):
+        report(numbers[-1], "not JSON: the array is never closed")
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\n,":
+        position += 1
+    return position

@@ -1,0 +1,387 @@
+"""All formats, and the way in: a path or stream in, a stream of dialogues out."""
+
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from dialogist.formats.base import Parse, ProblemReporter, ReadOptions, ReadProblem
+from dialogist.formats.converters import (
+    CORPORA,
+    assemblyai,
+    aws,
+    deepgram,
+    is_assemblyai,
+    is_aws,
+    is_deepgram,
+    is_pretrain,
+    is_whisper,
+    whisper,
+)
+from dialogist.formats.emails import is_email, read_email
+from dialogist.formats.exports import (
+    helpdesk_reader,
+    intercom,
+    is_intercom,
+    is_slack,
+    is_slack_export,
+    is_zendesk,
+    read_slack,
+    read_slack_folder,
+    zendesk,
+)
+from dialogist.formats.fields import shortlist
+from dialogist.formats.generic import is_json, is_jsonl, read_json_dialogues
+from dialogist.formats.json_records import (
+    FileHead,
+    Sniff,
+    has,
+    has_only,
+    head_of,
+    never,
+    record_reader,
+)
+from dialogist.formats.source import (
+    ARROW,
+    PARQUET,
+    Source,
+    open_source,
+    source_of_bytes,
+    without_compression,
+)
+from dialogist.formats.table import is_table, read_table
+from dialogist.formats.transcripts import (
+    is_headed_text,
+    is_html_page,
+    is_srt,
+    is_transcript,
+    is_webvtt,
+    is_whatsapp,
+    read_headed,
+    read_html,
+    read_lines,
+    read_subtitles,
+    read_transcript,
+    read_whatsapp,
+)
+from dialogist.errors import DataError, UsageError, nearest
+from dialogist.records import Dialogue
+from dialogist.language.tokens import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: how to recognise it, and how to turn its lines into dialogues.
+
+    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
+    """
+
+    parse: Parse
+    sniff: Callable[[FileHead], bool]
+    doc: str
+    extensions: tuple[str, ...] = (".jsonl",)
+    has_fields: bool = False
+
+
+_JSON = (".json", ".jsonl", ".ndjson")
+_ROWS = (*_JSON, PARQUET, ARROW)
+
+
+def _corpus(name: str, sniff: Sniff) -> Reader:
+    convert = CORPORA[name]
+    doc = (convert.__doc__ or name).partition("\n")[0]
+    return Reader(record_reader(convert), sniff, doc, _JSON, True)
+
+
+READERS: dict[str, Reader] = {
+    "dialogsum": _corpus("dialogsum", has("fname", "dialogue")),
+    "mts_dialog": _corpus("mts_dialog", has("section", "dialogue", "summary")),
+    "aci_bench": _corpus("aci_bench", has("encounter_id", "dialogue", "note")),
+    "samsum": _corpus("samsum", has_only("id", "dialogue", "summary")),
+    "tweetsumm": _corpus("tweetsumm", has("turns", "summaries", "n_tweets_in_annotation")),
+    "todsum": _corpus("todsum", has("turns", "dst_str")),
+    "csds": _corpus("csds", has("turns", "topic_summaries")),
+    "qmsum": _corpus("qmsum", has("turns", "general", "specific")),
+    "xsum": _corpus("xsum", has("document", "summary")),
+    "pretrain": _corpus("pretrain", is_pretrain),
+    "zendesk": Reader(
+        helpdesk_reader(zendesk, ("tickets",)),
+        is_zendesk,
+        "Zendesk tickets with their comments, as JSON.",
+        _JSON,
+        True,
+    ),
+    "intercom": Reader(
+        helpdesk_reader(intercom, ("conversations", "data")),
+        is_intercom,
+        "Intercom conversations with their parts.",
+        _JSON,
+        True,
+    ),
+    "slack": Reader(read_slack, is_slack, "Slack's export: its folder, or a day.", _JSON, True),
+    "aws": Reader(record_reader(aws), is_aws, "Amazon Transcribe with speakers.", _JSON),
+    "deepgram": Reader(record_reader(deepgram), is_deepgram, "Deepgram with speakers.", _JSON),
+    "assemblyai": Reader(
+        record_reader(assemblyai), is_assemblyai, "AssemblyAI with speakers.", _JSON
+    ),
+    "whisper": Reader(
+        record_reader(whisper), is_whisper, "Whisper or WhisperX transcription.", (".json",)
+    ),
+    "json": Reader(
+        read_json_dialogues, is_json, "One JSON object, or an array of them.", _JSON, True
+    ),
+    "jsonl": Reader(
+        read_json_dialogues,
+        is_jsonl,
+        "A JSON object with turns per line; Parquet, Arrow.",
+        _ROWS,
+        True,
+    ),
+    "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
+    "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
+    "html": Reader(read_html, is_html_page, "A page of 'Name: text' lines.", (".html", ".htm")),
+    "whatsapp": Reader(read_whatsapp, is_whatsapp, "An exported WhatsApp chat.", (".txt",)),
+    "csv": Reader(
+        read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
+    ),
+    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
+    "otter": Reader(
+        read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
+    ),
+    "transcript": Reader(
+        read_transcript, is_transcript, "Lines of 'Name: text'.", (".txt", ".md", ".docx", ".log")
+    ),
+    "lines": Reader(
+        read_lines, never, "Every line one utterance without a speaker (never guessed).", (".txt",)
+    ),
+}
+
+ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.extensions)
+"""Of files that a folder is searched for."""
+
+
+_ABOUT = ("readme", "license", "licence", "changelog")
+OnProblem = Callable[[ReadProblem], None]
+OnNote = Callable[[str], None]
+_LOGGER = logging.getLogger("dialogist")
+
+
+def _log(problem: ReadProblem) -> None:
+    _LOGGER.warning("%s", problem)
+
+
+def _log_note(text: str) -> None:
+    _LOGGER.info("%s", text)
+
+
+def read_dialogues(
+    origin: Path | str | BinaryIO,
+    options: ReadOptions | None = None,
+    on_problem: OnProblem = _log,
+    on_note: OnNote = _log_note,
+    stem: str = "",
+) -> Iterator[Dialogue]:
+    """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
+
+    ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
+    record that cannot be read; without it the logger ``dialogist`` warns of it. ``stem`` names
+    dialogues without an id; without it, the file's name does.
+
+    A folder stands for the files in it. What can be seen at once is raised by the call; the rest
+    while the dialogues are read. A file that breaks off (truncated gzip) gives what it holds before
+    the error. ``on_note`` is told what was decided: a detected encoding, what a condition left out.
+
+    Raises:
+        DataError: the file cannot be read, is no text, has no known format, or holds no dialogue;
+            with ``options.strict`` also at the first bad record.
+        UsageError: there is no such format or encoding, or no origin is given.
+    """
+    options = options or ReadOptions()
+    if not origin or not (isinstance(origin, str | Path) or hasattr(origin, "read")):
+        raise UsageError(f"read_dialogues: give a path or a binary stream, not {origin!r:.80}")
+    origin = Path(origin) if isinstance(origin, str) else origin
+    if options.format != "auto" and options.format not in READERS:
+        choices, hint = ", ".join(READERS), nearest(options.format, READERS)
+        raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
+    if isinstance(origin, Path) and origin.is_dir():
+        return _folder(origin, options, on_problem, on_note)
+    return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
+
+
+def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]]:
+    """The files that a folder stands for, sorted, each with the name of its dialogues.
+
+    Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
+    """
+    if is_slack_export(folder) or _dataset_files(folder):
+        return []
+    return [(file, _stem(file, folder)) for file in _known_files(folder, on_note)]
+
+
+def _stem(file: Path, folder: Path) -> str:
+    """The path below the folder: it keeps two files of one name apart."""
+    relative = file.relative_to(folder)
+    return (relative.parent / Path(without_compression(relative.name)).stem).as_posix()
+
+
+def _file(
+    source: Source, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
+) -> Iterator[Dialogue]:
+    name = detect(source) if options.format == "auto" else options.format
+    reader = READERS[name]
+    if options.where and not reader.has_fields:
+        raise DataError(
+            f"{source.name}: --where is for JSON and tables, and this is read as '{name}'"
+        )
+    found = _Found(on_problem)
+    report = ProblemReporter(source.name, options.strict, found.problem, on_note)
+    if source.detected not in ("", "utf-8"):
+        report.note(f"read as {source.detected}, its likely encoding; --encoding names another")
+    return found.dialogues(source, reader.parse(source, options, report))
+
+
+def _folder(
+    folder: Path, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
+) -> Iterator[Dialogue]:
+    """Read the files of a folder; one that cannot be read is a problem, and the rest goes on.
+
+    Raises:
+        DataError: there is no file to read.
+    """
+    report = ProblemReporter(str(folder), options.strict, on_problem, on_note)
+    if options.format in ("auto", "slack") and is_slack_export(folder):
+        return read_slack_folder(folder, options, report)
+    if saved := _dataset_files(folder):
+        return _files(saved, folder, options, report)
+    files = _known_files(folder, on_note)
+    if not files:
+        raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
+    return _files(files, folder, options, report)
+
+
+def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
+    """The files to read in a folder and those below it; the others are told by their endings.
+
+    Hidden files and links to folders are skipped.
+    """
+    files: list[Path] = []
+    skipped: Counter[str] = Counter()
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            ending = Path(without_compression(name.lower())).suffix
+            if ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
+                files.append(Path(parent) / name)
+            else:
+                skipped[ending or name[:20]] += 1
+    if files and skipped:
+        kinds = ", ".join(f"{count} {ending}" for ending, count in skipped.most_common(8))
+        on_note(f"{folder}: {counted(skipped.total(), 'files')} skipped: no known ending ({kinds})")
+    return files
+
+
+def _files(
+    files: list[Path], folder: Path, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    for file in files:
+        try:
+            source = open_source(file, options.encoding, _stem(file, folder))
+            yield from _file(source, options, report.on_problem, report.on_note)
+        except DataError as error:
+            if options.strict:
+                raise
+            reason = str(error).removeprefix(f"{file}: ")
+            report.on_problem(ReadProblem(str(file), 0, reason))
+
+
+class _Found:
+    """Notices when a file has given neither a dialogue nor a problem."""
+
+    def __init__(self, on_problem: OnProblem) -> None:
+        self._on_problem = on_problem
+        self._anything = False
+
+    def problem(self, problem: ReadProblem) -> None:
+        self._anything = True
+        self._on_problem(problem)
+
+    def dialogues(self, source: Source, dialogues: Iterator[Dialogue]) -> Iterator[Dialogue]:
+        for dialogue in dialogues:
+            self._anything = True
+            yield dialogue
+        if source.failure:
+            raise source.failure
+        if not self._anything:
+            raise DataError(f"{source.name}: holds no dialogue")
+
+
+def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
+    """Return the name of the format of a file, or of the first bytes of one.
+
+    Raises:
+        DataError: it cannot be read, or no format is recognised; says what to do.
+    """
+    if isinstance(origin, bytes):
+        return detect(source_of_bytes(origin, name))
+    return detect(open_source(origin))
+
+
+def detect(source: Source) -> str:
+    """Return the first format of `READERS` that recognises the head of ``source``.
+
+    Raises:
+        DataError: none does.
+    """
+    head = head_of(source)
+    for name, reader in READERS.items():
+        if reader.sniff(head):
+            return name
+    raise DataError(f"{source.name}: no format recognised: {_advice(head)}")
+
+
+def _advice(head: FileHead) -> str:
+    """What was seen in a file that no format fits, and which flags may help."""
+    if head.shape:
+        return (
+            "its first record has none of the usual keys for turns (keys found: "
+            f"{shortlist(sorted(head.keys), 12)}); "
+            "name the one with the turns by --column turns=KEY, "
+            "and the keys in a turn by --column speaker=KEY --column text=KEY"
+        )
+    first = " ".join(head.lines[0].split())[:60] if head.lines else ""
+    return (
+        f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
+        "--input-format transcript reads it all the same, --input-format lines takes each line "
+        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
+    )
+
+
+_SAVED_STATE = "state.json"
+_SAVED_SPLITS = "dataset_dict.json"
+_SAVED_INFO = "dataset_info.json"
+
+
+def _dataset_files(folder: Path) -> list[Path]:
+    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder.
+
+    Raises:
+        DataError: it holds several splits, or does not say what its files are.
+    """
+    if (folder / _SAVED_SPLITS).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{_SAVED_STATE}"))
+        raise DataError(
+            f"{folder}: holds the splits {', '.join(splits)} of a data set: name one of them "
+            f"({folder / (splits[0] if splits else 'train')})"
+        )
+    state = folder / _SAVED_STATE
+    if not (state.is_file() and (folder / _SAVED_INFO).is_file()):
+        return []
+    try:
+        listed = json.loads(state.read_text(encoding="utf-8"))["_data_files"]
+        return [folder / Path(one["filename"]).name for one in listed]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(f"{state}: does not name the files of the data set") from None

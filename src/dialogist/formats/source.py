@@ -1,0 +1,471 @@
+"""A file or stream as numbered lines of text: compression, Word files and encodings end here.
+
+path or stream -> chunks of bytes -> (unpacked) -> (text of a .docx) -> (UTF-16 to UTF-8) -> lines
+"""
+
+import codecs
+import json
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from dialogist.formats.documents import docx_text
+from dialogist.errors import DataError, UsageError, needs_extra
+
+ZIP_MAGIC = b"PK\x03\x04"
+
+_MAGIC = (
+    (b"%PDF-", "is a PDF: save its text first (pdftotext FILE.pdf, or 'Save as text')"),
+    (b"PAR1", "is a Parquet file: give it a name that ends in .parquet"),
+    (b"\xd0\xcf\x11\xe0", "is an old Office file: save it as .docx, .csv or .txt first"),
+    (b"{\\rtf", "is rich text (RTF): save it as .docx or .txt first"),
+    (b"ID3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"RIFF", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"OggS", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"fLaC", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"\x1a\x45\xdf\xa3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"\x89PNG", "is a picture: its text has to be typed or recognised first"),
+    (b"\xff\xd8\xff", "is a picture: its text has to be typed or recognised first"),
+    (b"GIF8", "is a picture: its text has to be typed or recognised first"),
+    (b"SQLite format 3", "is a database: export the messages as CSV or JSON first"),
+)
+_MP4 = re.compile(rb"....ftyp", re.DOTALL)
+
+
+def unsupported_reason(head: bytes) -> str:
+    """Say what a file is that begins with these bytes, and what to do; empty if it may be text."""
+    for magic, advice in _MAGIC:
+        if head.startswith(magic):
+            return advice
+    if _MP4.match(head):
+        return "is a recording: transcribe it first (the JSON of Whisper is read)"
+    return ""
+
+
+_SAMPLE = 1 << 16
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+_FEW = 0.25  # high bytes for each ASCII letter, in Western text
+_ENOUGH = 8  # high bytes that a guess by statistics needs
+# Letters of Western Europe, and the typographic and currency signs of office programs.
+_LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüŒœŠšŽž"
+_WESTERN = frozenset(_LETTERS + "£€¥¢©®™°§«»‘’“”‚„–—…•·½¼¾²³µ¿¡\xa0´±")
+# Encodings that people's files are in; more would only make a guess worse.
+_CANDIDATES = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "gb18030", "big5", "cp932"]
+_CANDIDATES += ["cp949", "koi8_r", "cp1255", "cp1256"]
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that Python does not know.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    try:
+        if encoding:
+            "".encode(encoding)  # refuses codecs from bytes to bytes, such as base64
+            codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
+        hint = "try utf-8, cp1252, latin-1, utf-16-le, or gb18030"
+        raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
+
+
+def keeps_lines(encoding: str) -> bool:
+    """Whether the bytes can be cut at line ends before they are decoded."""
+    try:
+        return "a\nb\r".encode(encoding) == b"a\nb\r"
+    except (UnicodeError, LookupError):
+        return False
+
+
+def detect_encoding(head: bytes) -> str:
+    """Name the encoding of a text by its first bytes; empty where it is no text at all."""
+    sample = head[:_SAMPLE]
+    if wide := _utf_16(sample):
+        return wide
+    if len(sample) - len(sample.translate(None, _CONTROL)) > len(sample) / 50:
+        return ""
+    if _decodes(head, "utf-8"):
+        return "utf-8"
+    good, many, bad = _lines(head)
+    if not bad or (many > bad and 2 * bad <= good + bad):
+        return "utf-8"
+    high = b"\n".join(line for line in head.split(b"\n") if not line.isascii())
+    guessed = _legacy(high[:_SAMPLE])
+    # A stray byte among lines of ASCII is a damaged line, no sign of another encoding.
+    return guessed or ("utf-8" if 2 * bad <= good + bad else "")
+
+
+def _utf_16(sample: bytes) -> str:
+    """UTF-16 without its mark: every second byte of Western text is zero."""
+    even, odd = sample[0:512:2], sample[1:512:2]
+    if len(even) < 4 or not odd:
+        return ""
+    zeros = even.count(0) / len(even), odd.count(0) / len(odd)
+    if zeros[1] > 0.6 and zeros[0] < 0.05:
+        return "utf-16-le"
+    return "utf-16-be" if zeros[0] > 0.6 and zeros[1] < 0.05 else ""
+
+
+def _lines(head: bytes) -> tuple[int, int, int]:
+    """How many lines are UTF-8, how many of these hold more than ASCII, and how many are not."""
+    good = many = bad = 0
+    for line in head.split(b"\n"):
+        if not line.strip():
+            continue
+        if _decodes(line, "utf-8"):
+            good += 1
+            many += not line.isascii()
+        else:
+            bad += 1
+    return good, many, bad
+
+
+def _legacy(sample: bytes) -> str:
+    letters = sum(65 <= byte <= 90 or 97 <= byte <= 122 for byte in sample)
+    high = sum(byte >= 128 for byte in sample)
+    western = high <= _FEW * letters and _is_western(sample)
+    if high < _ENOUGH and (western or high < 3):
+        return "cp1252" if western else ""
+    from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
+
+    best = from_bytes(sample, cp_isolation=_CANDIDATES, enable_fallback=False).best()
+    if best is None:
+        return "cp1252" if western else ""
+    text = str(best)
+    if western and text == sample.decode("cp1252"):
+        return "cp1252"  # several code pages agree: the best known one
+    # Korean is written without Chinese characters: short Chinese texts are taken for it.
+    if best.encoding == "cp949" and any("\u4e00" <= character <= "\u9fff" for character in text):
+        return "gb18030" if _decodes(sample, "gb18030") else "cp949"
+    return best.encoding
+
+
+def _decodes(sample: bytes, encoding: str) -> bool:
+    """Whether bytes are text of an encoding; a character cut at the end does not count."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_western(sample: bytes) -> bool:
+    """Whether the high bytes make sense as cp1252: letters and signs that are in use."""
+    if not _decodes(sample, "cp1252"):
+        return False
+    return all(c.isascii() or c in _WESTERN for c in sample.decode("cp1252"))
+
+
+CHUNK = 1 << 16
+HEAD = 1 << 20  # a meeting of QMSum is one line of some 100 kB: detection wants a whole record
+LONGEST_LINE = 1 << 28
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_STEP = 1 << 10  # bytes taken at once: they may grow to 32 MB
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class SourceLine(NamedTuple):
+    """A line without its end, counted from 1."""
+
+    number: int
+    text: str
+
+
+class Source:
+    """Text that can be read once, line by line, and whose head can be looked at before.
+
+    ``failure`` is set when reading broke off (truncated gzip, disk error): the lines just end, so
+    that a reader can still hand over what it has; the caller raises it afterwards. ``detected`` is
+    an encoding that nobody named, empty where somebody did or the file has a mark. ``path`` is
+    where the text lies, if it is a file.
+    """
+
+    def __init__(self, name: str, stem: str, chunks: Iterator[bytes], encoding: str = "") -> None:
+        """Look at the head and settle compression and encoding.
+
+        Raises:
+            DataError: the input is empty, unreadable from the start, or not text.
+        """
+        self.name = name
+        self.stem = stem
+        self.path: Path | None = None
+        self.failure: DataError | None = None
+        self._is_word = False
+        head, chunks = self._unpacked(chunks)
+        if not head and self.failure:
+            raise self.failure
+        marked = next((c for mark, c in MARKS if head.startswith(mark)), "")
+        named = "utf-8" if self._is_word else encoding or marked
+        self.detected = "" if named else self._detect(head)
+        codec = named or self.detected
+        self._encoding = codec if keeps_lines(codec) else "utf-8"
+        if self._encoding != codec:
+            head, chunks = _peek(self._guarded(_recode(chunks, codec)), HEAD)
+        if not head.strip() and not self.failure:
+            raise DataError(f"{name}: is empty")
+        self.head = head.decode(self._encoding, "replace")
+        self.head_is_all = len(head) < HEAD
+        self._chunks = chunks
+
+    def _unpacked(self, chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+        """The head and all of it without compression, and without the form of a Word file."""
+        head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
+        if head.startswith(GZIP_MAGIC):
+            chunks = self._guarded(_gunzip(chunks))
+        elif head.startswith(ZSTD_MAGIC):
+            chunks = self._guarded(_unzstd(chunks))
+        head, chunks = _peek(chunks, HEAD)
+        if not head.startswith(ZIP_MAGIC):
+            return head, chunks
+        try:
+            text = docx_text(chunks)
+        except DataError as error:
+            raise self.failure or DataError(f"{self.name}: {error}") from None
+        self._is_word = True
+        return text[:HEAD], iter((text,))
+
+    def _detect(self, head: bytes) -> str:
+        """The encoding of bytes without a mark.
+
+        Raises:
+            DataError: they are no text.
+        """
+        if refusal := unsupported_reason(head):
+            raise DataError(f"{self.name}: {refusal}")
+        detected = detect_encoding(head) if head.strip() else "utf-8"
+        if not detected:
+            raise self.failure or DataError(
+                f"{self.name}: is binary, or text in an encoding that is not recognised: if it is "
+                "text, name its encoding with --encoding"
+            )
+        return detected
+
+    def lines(self, on_problem: Callable[[int, str], None]) -> Iterator[SourceLine]:
+        """The lines; one that is not in the encoding is reported and left out."""
+        name = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
+        for number, raw in enumerate(self._split(), start=1):
+            try:
+                yield SourceLine(number, raw.decode(self._encoding))
+            except UnicodeDecodeError as error:
+                byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
+                on_problem(number, f"is not {name}: {byte} (--encoding names another encoding)")
+
+    def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Pass chunks on; when reading fails, note why and end."""
+        try:
+            yield from chunks
+        except EOFError as error:
+            self._fail(f"is a truncated {error} file: the end is missing")
+        except zlib.error as error:
+            self._fail(f"is a damaged gzip file: {error}")
+        except UnicodeError as error:
+            self._fail(f"is not in the encoding expected: {error}")
+        except OSError as error:
+            self._fail(f"cannot be read: {error.strerror or error}")
+
+    def _split(self) -> Iterator[bytes]:
+        """Cut at LF, CR LF or CR; of a last line cut short by a failure nothing is kept."""
+        pieces: list[bytes] = []
+        size = 0
+        for chunk in self._chunks:
+            *full, rest = chunk.split(b"\n")
+            for piece in full:
+                yield from _carriage_returns(b"".join((*pieces, piece)))
+                pieces, size = [], 0
+            pieces.append(rest)
+            size += len(rest)
+            if size > LONGEST_LINE:
+                self._fail(f"has a line longer than {LONGEST_LINE >> 20} MiB")
+                return
+        if any(pieces) and not self.failure:
+            yield from _carriage_returns(b"".join(pieces))
+
+    def _fail(self, reason: str) -> None:
+        self.failure = self.failure or DataError(f"{self.name}: {reason}")
+
+
+def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> Source:
+    """Open a path, ``Path('-')`` (standard input), or an already open binary stream.
+
+    ``stem`` names dialogues that have no id of their own; without it, the file's name does.
+
+    Raises:
+        DataError: no such file, no permission, a folder, empty, or not text.
+        UsageError: Python knows no such encoding.
+    """
+    check_encoding(encoding)
+    if isinstance(origin, Path) and str(origin) == "-":
+        origin = sys.stdin.buffer
+    if isinstance(origin, Path):
+        name = str(origin)
+        stem = stem or Path(without_compression(origin.name)).stem
+        chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_path(origin)
+        source = Source(name, stem, chunks, encoding)
+        source.path = origin
+        return source
+    given = getattr(origin, "name", None)
+    name = given if isinstance(given, str) else "<stream>"
+    stem = stem or Path(without_compression(name)).stem.strip("<>")
+    chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_stream(origin)
+    return Source(name, stem, chunks, encoding)
+
+
+def without_compression(name: str) -> str:
+    """A file's name without an ending that says how it is packed."""
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
+def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
+    """Wrap bytes already in memory, as the head of something or all of it."""
+    return Source(name, name.strip("<>"), iter((data,)))
+
+
+def _read_path(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        yield from _read_stream(stream)
+
+
+def _read_stream(stream: BinaryIO) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK):
+        yield chunk
+
+
+def _peek(chunks: Iterator[bytes], wanted: int) -> tuple[bytes, Iterator[bytes]]:
+    """The first ``wanted`` bytes or some more, and the chunks with those put back."""
+    taken: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        taken.append(chunk)
+        size += len(chunk)
+        if size >= wanted:
+            break
+    return b"".join(taken), chain(taken, chunks)
+
+
+def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Inflate one or several gzip members, never more than a megabyte at a time."""
+    engine = zlib.decompressobj(31)
+    for chunk in chunks:
+        rest = chunk
+        while rest:
+            if engine.eof:
+                rest = rest.lstrip(b"\0")  # tapes and some tools pad with zeros
+                if not rest:
+                    break
+                engine = zlib.decompressobj(31)
+            yield engine.decompress(rest, HEAD)
+            rest = engine.unconsumed_tail or (engine.unused_data if engine.eof else b"")
+    yield engine.flush()
+    if not engine.eof:
+        raise EOFError("gzip")
+
+
+def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress one or several zstd frames."""
+    with needs_extra("reading .zst files", "scale"):
+        import zstandard
+    unpacker = zstandard.ZstdDecompressor()
+    engine = unpacker.decompressobj()
+    try:
+        for chunk in chunks:
+            for start in range(0, len(chunk), _ZSTD_STEP):
+                rest = chunk[start : start + _ZSTD_STEP]
+                while rest:
+                    if engine.eof:
+                        engine = unpacker.decompressobj()
+                    yield engine.decompress(rest)
+                    rest = engine.unused_data if engine.eof else b""
+    except zstandard.ZstdError as error:
+        raise OSError(f"damaged zstd data: {error}") from None
+    if not engine.eof:
+        raise EOFError("zstd")
+
+
+def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+
+def _carriage_returns(line: bytes) -> list[bytes]:
+    return line.removesuffix(b"\r").split(b"\r")
+
+
+# Rows of Parquet and Arrow files as lines of JSON, a few rows at a time.
+
+
+PARQUET, ARROW = ".parquet", ".arrow"
+_ROWS = 256  # read at once
+
+
+def _is_columnar(name: str) -> bool:
+    """Whether a file's name says that it holds columns."""
+    return name.lower().endswith((PARQUET, ARROW))
+
+
+def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
+    """The rows of a Parquet or Arrow file, a JSON object a line; what is damaged ends with OSError.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    with needs_extra("reading Parquet and Arrow files", "scale"):
+        import pyarrow
+    given = str(file) if isinstance(file, Path) else file
+    read = _parquet_batches if name.lower().endswith(PARQUET) else _arrow_batches
+
+    def lines() -> Iterator[bytes]:
+        try:
+            for batch in read(given):
+                for start in range(0, batch.num_rows, _ROWS):
+                    yield json_lines(batch.slice(start, _ROWS).to_pylist())
+        except pyarrow.ArrowException as error:
+            raise OSError(f"damaged Parquet or Arrow data: {error}") from None
+
+    return lines()
+
+
+def json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Rows as JSON lines; dates, decimals and the like become text."""
+    dumped = (json.dumps(row, ensure_ascii=False, default=_plain_value) for row in rows)
+    return "".join(f"{line}\n" for line in dumped).encode("utf-8", "replace")
+
+
+def _parquet_batches(file: str | BinaryIO) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(file) as table:
+        yield from table.iter_batches(batch_size=_ROWS)
+
+
+def _arrow_batches(file: str | BinaryIO) -> Iterator[Any]:
+    """Of the stream format, as ``datasets`` saves it, or of the file format."""
+    import pyarrow
+
+    opened = pyarrow.memory_map(file) if isinstance(file, str) else file
+    with opened:
+        is_file = opened.read(6) == b"ARROW1"
+        opened.seek(0)
+        if not is_file:
+            yield from pyarrow.ipc.open_stream(opened)
+            return
+        reader = pyarrow.ipc.open_file(opened)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def _plain_value(value: object) -> str:
+    isoformat = getattr(value, "isoformat", None)
+    return str(isoformat()) if isoformat is not None else str(value)

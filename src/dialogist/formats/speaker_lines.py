@@ -1,0 +1,194 @@
+"""Text of ``Name: what was said`` lines into utterances.
+
+A corpus knows its own speaker names, so it gives an exact pattern. For anybody's text there is
+`named_lines`, which weighs what looks like a name: ``Note: ...`` or ``at 10:30: ...`` inside an
+utterance must not become a speaker, and ``Ann: hi`` must.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dialogist.records import Utterance
+from dialogist.language.roles import role_of
+
+# SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".
+SAMSUM = re.compile(r"\s*(?P<name>[^:\s][^:]{0,59}?)\s*:(?P<text>.*)", re.DOTALL)
+DIALOGSUM = re.compile(r"\s*(?P<name>#[^#:]{1,40}#)\s*:(?P<text>.*)", re.DOTALL)
+MTS = re.compile(r"\s*(?P<name>[A-Z][a-z]\w{1,30})\s*:(?P<text>.*)", re.DOTALL)
+BRACKETS = re.compile(r"\s*\[(?P<name>[^\[\]]{1,60})\]\s?:?(?P<text>.*)", re.DOTALL)
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+
+_TIME = r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,6})?"
+_DATE = r"(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
+_MOMENT = rf"(?:{_DATE}(?:T|,?\s)\s?)?{_TIME}(?:\s?[AaPp]\.?[Mm]\b\.?)?(?:Z|[+-]\d\d:?\d\d)?"
+_STAMP = re.compile(
+    rf"\s*(?:[\[(<]\s*{_MOMENT}(?:\s*(?:-+>?|–)\s*{_MOMENT})?\s*[\])>]|{_MOMENT}(?=\s))\s*"
+    r"(?:[-–|]\s)?"
+)
+_STAMP_BEHIND = re.compile(
+    rf"\s*+(?P<name>[^:：\[\](){{}}<>\s][^:：\[\](){{}}<>\n]{{0,59}}?)\s*[\[(]{_MOMENT}[\])]\s*[:：](?P<text>.*)"
+)
+_BOLD = re.compile(
+    r"\s*(?:\*\*|__)(?P<name>[^*_:：\n]{1,60})(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])(?P<text>.*)"
+)
+_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,4}[.)])\s+(?P<rest>\S.*)")
+_COLON = re.compile(
+    r"\s*(?:\[(?P<inner>[^\W\d_][^\[\]:\n]{0,59})\]|(?P<outer>[^:：\s\[\]{}<>\"“”][^:：\n\[\]{}<>\"“”]{0,59}?))"
+    r"\s*(?:：|:(?![/\d\\)(DPp|*]))(?P<text>.*)"
+)
+_BRACKET = re.compile(r"\s*\[(?P<name>[^\W\d_][^\[\]:\n]{0,59})\](?!\()\s*(?P<text>.*)")
+_SENTENCE_IN_NAME = re.compile(
+    r"[!?;,]|(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bProf)(?<!\b[A-Z])\.\s"
+)
+_TWO_NAMES = re.compile(r"[\w'’.-]+(?: [\w'’.-]+)?, [\w'’.-]+(?: [\w'’.-]+)?")
+_NO_NAMES = """
+note nb ps p.s. re fwd fyi warning update edit eg e.g. ie i.e. subject http https www source example
+tip hint question answer summary conclusion result total price time date address phone tel email url
+important reminder ingredients step option first second third finally
+"""
+_NOT_NAMES = frozenset(_NO_NAMES.split())
+# What stands above a transcript or an e-mail. Somebody may be called so, but comes back then.
+_HEADERS = """
+present|attendees|attending|participants|apologies|absent|regrets|minutes|minutes of the meeting|
+meeting|meeting minutes|meeting notes|meeting title|agenda|topic|title|venue|location|place|room|
+duration|recorded|recording|transcript|transcription|started|ended|start|end|start time|end time|
+created|status|priority|language|channel|queue|project|organizer|organiser|minute taker|note taker|
+call id|case id|chat id|ticket id|ticket|from|to|cc|bcc|sent|name|age|city|zip|country|department|
+decisions|decision|actions|action|action items|next meeting|next steps|type|id
+"""
+_HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
+_SHORT = 3
+_HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
+
+
+def split_utterances(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
+    """Split ``text`` into the utterances that ``pattern`` (groups ``name``, ``text``) begins."""
+    matches = ((line, pattern.fullmatch(line)) for line in LINE_END.split(text))
+    return _assemble((line, (m["name"], m["text"]) if m else None) for line, m in matches)
+
+
+def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Utterance]:
+    """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
+
+    ``may_be_short``: it is a whole text, and in one of very few lines each name occurs but once.
+    A heading above the first speaker is nobody's: an utterance in the role ``system``.
+    """
+    guesses = [(line, guess_name(line)) for line in _plain(list(lines))]
+    counts = _counts(guesses, may_be_short)
+    turns = _assemble(
+        (line, guess if guess and _is_name(guess[0], counts[guess[0]]) else None)
+        for line, guess in guesses
+    )
+    if len(turns) > 1 and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
+        turns[0] = replace(turns[0], role="system")
+    return turns
+
+
+def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) -> Counter[str]:
+    """How often each candidate occurs; twice, where a few lines consist of nothing else."""
+    counts = Counter(guess[0] for _, guess in guesses if guess)
+    filled = [guess for line, guess in guesses if line.strip()]
+    if whole and len(filled) <= _SHORT and all(filled):
+        for name in counts:
+            if name.lower() not in _HEADER_WORDS and len(name.split()) <= 2:
+                counts[name] = max(2, counts[name])
+    return counts
+
+
+def _plain(lines: Sequence[str]) -> list[str]:
+    """The lines without time stamps, bold type, and the marks of a list of utterances."""
+    bullets = [_BULLET.fullmatch(line) for line in lines]
+    filled = [n for n, line in enumerate(lines) if line.strip()]
+    marked = [n for n in filled if (bullet := bullets[n]) and _names_somebody(bullet["rest"])]
+    # A list in somebody's message does not make up most of the text, from its first line on.
+    if marked and marked[0] == filled[0] and 2 * len(marked) > len(filled):
+        lines = list(lines)
+        for n in marked:
+            lines[n] = bullets[n]["rest"]  # type: ignore[index]
+    return [_undecorated(strip_stamp(line)) for line in lines]
+
+
+def _names_somebody(line: str) -> bool:
+    return guess_name(_undecorated(strip_stamp(line))) is not None
+
+
+def _undecorated(line: str) -> str:
+    """``**Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``."""
+    match = _BOLD.fullmatch(line)
+    line = f"{match['name'].strip()}: {match['text'].strip()}" if match else line
+    stamped = _STAMP_BEHIND.fullmatch(line)
+    return f"{stamped['name']}: {stamped['text'].strip()}" if stamped else line
+
+
+def strip_stamp(line: str) -> str:
+    """The line without a leading timestamp such as ``(00:01:02)`` or ``[00:01]``."""
+    stamp = _STAMP.match(line)
+    return line[stamp.end() :] if stamp else line
+
+
+def guess_name(line: str) -> tuple[str, str] | None:
+    """What could be a speaker's name at the start of a line, and the text behind it."""
+    colon = _COLON.fullmatch(line)
+    if colon:
+        return (colon["inner"] or colon["outer"]).strip(), colon["text"]
+    bracket = _BRACKET.fullmatch(line)
+    return (bracket["name"].strip(), bracket["text"]) if bracket and bracket["text"] else None
+
+
+def has_speakers(lines: Iterable[str]) -> bool:
+    """Whether most lines begin with a speaker, or some speaker comes back often enough to trust."""
+    filled = _plain([line for line in lines if line.strip()])
+    guesses = [(line, guess_name(line)) for line in filled]
+    counts = _counts(guesses, whole=True)
+    named = [n for n, (_, g) in enumerate(guesses) if g and _is_name(g[0], counts[g[0]])]
+    if not named:
+        return False
+    names = [guess[0] for n in named if (guess := guesses[n][1])]
+    comes_back = max(Counter(names).values()) > 1
+    above = filled[: named[0]]
+    mostly = 2 * len(names) >= len(filled) - (len(above) if is_heading(above) else 0)
+    return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
+
+
+def is_heading(lines: Iterable[str]) -> bool:
+    """Whether lines above the first speaker are perhaps a title, a date, and who is present."""
+    filled = [line.strip() for line in lines if line.strip()]
+    return len(filled) <= _HEAD and all(
+        len(line) <= _LONGEST and not line.endswith((".", "!", "?")) for line in filled
+    )
+
+
+def _is_name(name: str, times: int) -> bool:
+    """Weigh one candidate: its look, and how often it comes back."""
+    words = name.split()
+    if not words or len(words) > 6 or name.lower() in _NOT_NAMES:
+        return False
+    if _SENTENCE_IN_NAME.search(name) and not (times > 1 and _TWO_NAMES.fullmatch(name)):
+        return False
+    if times == 1 and name.lower() in _HEADER_WORDS:
+        return False
+    if role_of(name):
+        return True
+    first = name[0]
+    begins_well = first.isalpha() or first in "#@~_" or unicodedata.category(first) == "So"
+    titled = all(word[0].isupper() or not word[0].isalpha() or word[0] > "\u2e80" for word in words)
+    if first == "+" or (titled and begins_well):
+        return True
+    return times > 1 and len(words) <= 3 and (begins_well or first.isdigit())
+
+
+def _assemble(lines: Iterable[tuple[str, tuple[str, str] | None]]) -> list[Utterance]:
+    """Begin an utterance at each named line; a line without a name continues the one before."""
+    turns: list[tuple[str, list[str]]] = []
+    for line, named in lines:
+        if named:
+            turns.append((named[0], [named[1].strip()]))
+        elif turns:
+            turns[-1][1].append(line.strip())
+        elif line.strip():
+            turns.append(("", [line.strip()]))
+    return [Utterance(name, "\n".join(parts).rstrip("\n"), role_of(name)) for name, parts in turns]

@@ -1,0 +1,313 @@
+"""CSV and TSV: a row per dialogue, or a row per utterance and a column that names the dialogue."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions
+from dialogist.formats.documents import message_text, plain_text
+from dialogist.formats.fields import (
+    GROUP_KEYS,
+    ID_KEYS,
+    RECORD_ID_KEYS,
+    ROLE_KEYS,
+    SPEAKER_KEYS,
+    SUMMARY_KEYS,
+    TIME_KEYS,
+    UTTERANCE_KEYS,
+    RecordSelection,
+    normalized_key,
+    require_text,
+    shortlist,
+)
+from dialogist.formats.generic import RoleMessage, group_messages
+from dialogist.formats.json_records import FileHead
+from dialogist.formats.source import Source, SourceLine
+from dialogist.formats.speaker_lines import LINE_END, named_lines
+from dialogist.errors import DataError
+from dialogist.records import Dialogue, Utterance
+from dialogist.language.roles import role_in_data, role_of
+from dialogist.language.tokens import counted
+
+DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
+DELIMITERS = ",\t;|"
+SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
+_DOUBLE = re.compile(r"(?P<name>.+) #\d+")
+_CELL_LIMIT = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """The cells of one row under their column names, and the line it ends on."""
+
+    line: int
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """Which column holds what; an empty name where there is none."""
+
+    id: str
+    dialogue: str
+    speaker: str
+    text: str
+    role: str
+    summary: str
+    time: str
+
+
+def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+    """Read a table whose first row names its columns.
+
+    Raises:
+        DataError: a column that is needed, or that the options name, is not there, or it is not
+            clear which rows make a dialogue.
+    """
+    # The module's own limit of 128 kB is below the length of a meeting; it only exists globally.
+    csv.field_size_limit(_CELL_LIMIT)
+    lines = _Lines(source.lines(report))
+    # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
+    table = csv.reader(lines, delimiter=lines.delimiter(), strict=True)
+    header = _header(table, source.name)
+    layout = layout_of(header, options.columns, source.name)
+    selection = RecordSelection(options)
+    rows = (row for row in _rows(table, lines, header, report) if selection.takes(row.cells))
+    if layout.dialogue and not options.one_dialogue:
+        yield from _whole(rows, layout, source.stem, report)
+    else:
+        refusal = _refusal(layout, header, options, source.name)
+        messages = _messages(rows, layout, source.stem if options.one_dialogue else "", report)
+        yield from group_messages(messages, options, report, refusal)
+    selection.tell(report)
+
+
+def delimiter_of(text: str) -> str:
+    """The delimiter that occurs most often in the first line, or that Excel's ``sep=`` names."""
+    first = text.lstrip("\ufeff\r\n").split("\n", 1)[0]
+    return max(DELIMITERS, key=first.count)
+
+
+def header_names(line: str) -> list[str]:
+    """The column names in a header line, or nothing where it is no row at all."""
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter_of(line), strict=True), [])
+    except csv.Error:
+        return []
+    return [cell.strip().lstrip("\ufeff") for cell in cells]
+
+
+def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
+    """Find the columns by the options' mapping, else by their usual names in any case.
+
+    Raises:
+        DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
+            columns have the same name.
+    """
+    by_name = {normalized_key(column): column for column in reversed(header)}
+
+    def find(key: str, usual: Sequence[str]) -> str:
+        if key not in columns:
+            return next((by_name[each] for each in usual if each in by_name), "")
+        if columns[key] in header:
+            return columns[key]
+        if normalized_key(columns[key]) not in by_name:
+            raise _no_column(columns[key], header, name)
+        return by_name[normalized_key(columns[key])]
+
+    speaker, text = find("speaker", SPEAKER_KEYS), find("text", UTTERANCE_KEYS)
+    # A text column that somebody names, or a speaker beside one, means a row for each utterance.
+    by_rows = "text" in columns or (speaker and text)
+    dialogue = find("dialogue", () if by_rows else (*DIALOGUES, "text"))
+    if not dialogue and not text:
+        raise _no_column("dialogue' or 'text", header, name)
+    usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUES, *RECORD_ID_KEYS)
+    identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
+    times = [each for each in TIME_KEYS if by_name.get(each) not in (identity, speaker, text)]
+    time = next((by_name[each] for each in times if each in by_name), "")
+    layout = TableLayout(
+        identity,
+        dialogue,
+        speaker,
+        text,
+        find("role", ROLE_KEYS),
+        find("summary", SUMMARY_KEYS),
+        time,
+    )
+    _refuse_doubles(layout, header, name)
+    return layout
+
+
+def _no_column(wanted: str, header: Sequence[str], name: str) -> DataError:
+    return DataError(
+        f"{name}: no column '{wanted}' (columns found: {shortlist(header)}); name yours with "
+        "--column text=NAME, speaker=NAME, id=NAME, or give the table a first row of names"
+    )
+
+
+def _refuse_doubles(layout: TableLayout, header: Sequence[str], name: str) -> None:
+    used = {layout.id, layout.dialogue, layout.speaker, layout.text, layout.role, layout.summary}
+    for column in header:
+        double = _DOUBLE.fullmatch(column)
+        if double and double["name"] in used and double["name"] in header:
+            raise DataError(
+                f"{name}: several columns are named '{double['name'][:40]}': rename all but one"
+            )
+
+
+def _refusal(layout: TableLayout, header: Sequence[str], options: ReadOptions, name: str) -> str:
+    """What to say if the ids turn out to be the rows' own.
+
+    Raises:
+        DataError: each row is an utterance, and there is no column of ids.
+    """
+    advice = (
+        f"(columns found: {shortlist(header)}); name the column with --column id=NAME, or give "
+        "--one-dialogue if the whole file is one dialogue"
+    )
+    if options.one_dialogue:
+        return ""
+    if not layout.id:
+        raise DataError(
+            f"{name}: each row is one utterance, but no column says of which dialogue {advice}"
+        )
+    if "id" in options.columns or normalized_key(layout.id) not in RECORD_ID_KEYS:
+        return ""
+    return f"every row has its own '{layout.id}', so it is not the dialogue's {advice}"
+
+
+def _header(table: Iterator[list[str]], name: str) -> list[str]:
+    """The names of the columns; one that came before has a number behind it."""
+    try:
+        cells = next((row for row in table if row), [])
+    except csv.Error as error:
+        raise DataError(f"{name}: the first row names no columns: {error}") from None
+    counts: Counter[str] = Counter()
+    names = []
+    for cell in cells:
+        column = cell.strip().lstrip("\ufeff")
+        counts[column] += 1
+        names.append(column if counts[column] == 1 else f"{column} #{counts[column]}")
+    return names
+
+
+class _Lines:
+    """Lines as the csv module wants them; remembers the number of the last one taken."""
+
+    def __init__(self, lines: Iterator[SourceLine]) -> None:
+        self._lines = lines
+        self.number = 0
+
+    def delimiter(self) -> str:
+        """Take a first line that only names the delimiter, and look at the one behind it."""
+        first = next((line for line in self._lines if line.text.strip()), None)
+        if first is None:
+            return ","
+        named = SEPARATOR.fullmatch(first.text)
+        if named:
+            return named["sign"]
+        self._lines = chain([first], self._lines)
+        return delimiter_of(first.text)
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.number = line.number
+            yield f"{line.text}\n"
+
+
+def _rows(
+    table: Iterator[list[str]], lines: _Lines, header: Sequence[str], report: ProblemReporter
+) -> Iterator[TableRow]:
+    while True:
+        try:
+            cells = next(table)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            report(lines.number, f"not a row of the table: {error}")
+            continue
+        if len(cells) == len(header):
+            yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
+        elif cells:
+            report(
+                lines.number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}"
+            )
+
+
+def _whole(
+    rows: Iterator[TableRow], layout: TableLayout, stem: str, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    lines: dict[str, int] = {}
+    for row in rows:
+        text = plain_text(row.cells[layout.dialogue])
+        identity = row.cells.get(layout.id, "") or f"{stem}:{row.line}"
+        try:
+            utterances = require_text(named_lines(LINE_END.split(text)))
+            if identity in lines and not any(one.speaker for one in utterances):
+                raise BadRecord(
+                    f"has the id of line {lines[identity]} and names no speaker: if each row is "
+                    "one message, name the text with --column text=NAME"
+                )
+        except BadRecord as error:
+            report(row.line, str(error))
+            continue
+        lines.setdefault(identity, row.line)
+        yield _dialogue(utterances, identity, row, layout)
+
+
+def _messages(
+    rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
+) -> Iterator[RoleMessage]:
+    """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
+    for row in rows:
+        cells = row.cells
+        identity = only or cells[layout.id].strip()
+        if not identity:
+            report(row.line, f"has no id in column '{layout.id}': it belongs to no dialogue")
+            continue
+        yield RoleMessage(
+            identity,
+            row.line,
+            _turn(cells, layout),
+            cells.get(layout.time, ""),
+            cells.get(layout.summary, ""),
+        )
+
+
+def _turn(cells: Mapping[str, str], layout: TableLayout) -> Utterance:
+    speaker = cells.get(layout.speaker, "").strip()
+    role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
+    stated = role_in_data(role) or role_of(speaker)
+    return Utterance(speaker, message_text(cells[layout.text]), stated)
+
+
+def _dialogue(
+    utterances: tuple[Utterance, ...], identity: str, row: TableRow, layout: TableLayout
+) -> Dialogue:
+    """A dialogue in one row, with its summary; the other columns are its metadata."""
+    summary = row.cells.get(layout.summary, "")
+    used = (layout.id, layout.dialogue, layout.summary)
+    rest = {key: cell for key, cell in row.cells.items() if key not in used}
+    return Dialogue(
+        utterances,
+        id=identity,
+        references=(summary,) if summary.strip() else (),
+        metadata=dict(rest),
+    )
+
+
+_TABLE_SUFFIXES = (".csv", ".tsv")
+
+
+def is_table(head: FileHead) -> bool:
+    """A header row with the columns needed; any other only where the file calls itself CSV."""
+    first = 1 if head.lines and SEPARATOR.fullmatch(head.lines[0]) else 0
+    header = head.lines[first] if len(head.lines) > first else ""
+    names = {normalized_key(name) for name in header_names(header)}
+    if len(names) < 2 or head.shape:
+        return False
+    turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
+    return turns or not names.isdisjoint(DIALOGUES) or head.suffix in _TABLE_SUFFIXES

@@ -1,0 +1,411 @@
+"""Text transcripts: lines of names, names above text, WhatsApp chats, subtitles, saved pages."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from dialogist.formats.base import ProblemReporter, ReadOptions
+from dialogist.formats.documents import from_html
+from dialogist.formats.json_records import FileHead
+from dialogist.formats.source import Source, SourceLine
+from dialogist.formats.speaker_lines import (
+    guess_name,
+    has_speakers,
+    is_heading,
+    named_lines,
+    strip_stamp,
+)
+from dialogist.errors import DataError
+from dialogist.records import Dialogue, Utterance
+from dialogist.language.roles import role_of
+from dialogist.language.tokens import counted
+
+_CLOCK = r"(?P<hours>\d{1,2}):(?P<minutes>\d{2})(?::(?P<seconds>\d{2}))?"
+_HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_DAY = r"(?:(?:\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}(?:[/.]\d{2,4})?|[A-Z][a-z]{2,8}day),?\s+)?"
+_STAMP = rf"[\[(]?{_DAY}{_CLOCK}{_HALF}[\])]?"
+_NAME = r"(?P<name>[^\W\d_][^:：\[\]{}<>\"“”\t]{0,59}?)"
+_AFTER = re.compile(rf"\s*{_NAME}\s*[\s,·|–-]\s*{_STAMP}\s*")
+_BEFORE = re.compile(rf"\s*{_STAMP}\s+{_NAME}\s*")
+_TIME_ALONE = re.compile(rf"\s*{_STAMP}\s*")
+_NAME_ALONE = re.compile(rf"\s*{_NAME}\s*")
+_MOST_WORDS = 5
+_LONGEST = 120  # a name and a time
+_SENTENCE = re.compile(r"[!?;]|\.\s*$")
+
+
+class Header(NamedTuple):
+    """Where a header begins and ends in the lines, who speaks, and at which second."""
+
+    start: int
+    end: int
+    name: str
+    second: int
+
+
+def read_headed(
+    source: Source, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Read a copied transcript as one dialogue; text above the first name has no speaker."""
+    lines = [line.text.lstrip("\ufeff") for line in source.lines(report)]
+    utterances = tuple(turn for turn in headed_turns(lines) if turn.text)
+    if utterances:
+        yield Dialogue(utterances, id=source.stem)
+
+
+def headed_turns(lines: Sequence[str]) -> list[Utterance]:
+    """The utterances between headers."""
+    found = headers(lines)
+    ends = [*(header.start for header in found), len(lines)]
+    above = lines[: ends[0]]
+    turns = [Utterance("", _body(above), "system" if is_heading(above) else "")]
+    for header, end in zip(found, ends[1:], strict=True):
+        turns.append(Utterance(header.name, _body(lines[header.end : end]), role_of(header.name)))
+    return turns
+
+
+def is_headed(lines: Sequence[str]) -> bool:
+    """Whether headers come early, each above some text, and go forward in time."""
+    found = headers(lines)
+    if not found or found[0].start > 4:
+        return False
+    starts = [*(header.start for header in found[1:]), len(lines)]
+    empty = sum(not _body(lines[h.end : s]) for h, s in zip(found, starts, strict=True))
+    backward = sum(a.second > b.second for a, b in pairwise(found))
+    few = len(found) == 1 and (found[0].start > 0 or len(lines) > 6)
+    return not few and 10 * empty <= len(found) and 10 * backward <= len(found)
+
+
+def headers(lines: Sequence[str]) -> list[Header]:
+    """All lines, or pairs of lines, that are a name with a time."""
+    found: list[Header] = []
+    for number, line in enumerate(lines):
+        if len(line) > _LONGEST:
+            continue
+        # A time alone is tried first, or "AM" of "10:03 AM" would be a name.
+        if match := _TIME_ALONE.fullmatch(line):
+            name = _NAME_ALONE.fullmatch(lines[number - 1][:_LONGEST]) if number else None
+            start, spoken = number - 1, name["name"] if name else ""
+        else:
+            match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
+            start, spoken = number, match["name"] if match else ""
+        if match and _is_name(spoken):
+            found.append(Header(start, number + 1, spoken.strip(), _second(match)))
+    return found
+
+
+def _is_name(name: str) -> bool:
+    words = name.split()
+    titled = all(not word[0].isalpha() or not word[0].islower() for word in words)
+    return 0 < len(words) <= _MOST_WORDS and titled and not _SENTENCE.search(name)
+
+
+def _second(match: re.Match[str]) -> int:
+    first, middle, last = match["hours"], match["minutes"], match["seconds"]
+    # "1:05" is a minute of a recording or an hour of the day: in order they are the same.
+    hours = int(first) % 12 + 12 * (match["half"] in "Pp") if match["half"] else int(first)
+    if last is None and not match["half"]:
+        return 60 * hours + int(middle)
+    return 3600 * hours + 60 * int(middle) + int(last or 0)
+
+
+def _body(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip() for line in lines).strip()
+
+
+def is_headed_text(head: FileHead) -> bool:
+    """Lines with a name and a time above what was said."""
+    return not head.shape and is_headed(head.lines)
+
+
+DIVIDER = re.compile(r"\s*(?:-{3,}|={3,})\s*")
+
+
+class _Part(NamedTuple):
+    """The lines up to a divider, the divider (none at the end), and the one before them."""
+
+    lines: list[SourceLine]
+    before: SourceLine | None
+    is_last: bool
+
+    def has_text(self) -> bool:
+        return any(line.text.strip() for line in self.lines)
+
+    def has_names(self) -> bool:
+        return any(turn.speaker for turn in named_lines(line.text for line in self.lines))
+
+
+def read_transcript(
+    source: Source, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Read one dialogue per file, or several divided by lines of ``---`` or ``===``.
+
+    A part without any speaker is no dialogue but belongs to the message before it.
+    """
+    dialogues = 0
+    for part in _joined(_parts(source.lines(report), options.one_dialogue), report):
+        utterances = tuple(named_lines((line.text for line in part.lines), may_be_short=True))
+        if not any(utterance.text for utterance in utterances):
+            # A divider above the first dialogue or below the last is no empty dialogue.
+            if dialogues and part.lines and not part.is_last:
+                report(part.lines[0].number, "no utterances: the dialogue is empty")
+            continue
+        alone = part.is_last and not dialogues
+        dialogues += 1
+        first = next(line.number for line in part.lines if line.text.strip())
+        yield Dialogue(utterances, id=source.stem if alone else f"{source.stem}:{first}")
+    if dialogues > 1:
+        report.note(
+            f"{counted(dialogues, 'dialogues')}, divided by lines of dashes; --one-dialogue "
+            f"reads it as one"
+        )
+
+
+def _parts(lines: Iterator[SourceLine], whole: bool) -> Iterator[_Part]:
+    """The lines between dividers; all lines but the dividers, if it is to be the ``whole`` file."""
+    part: list[SourceLine] = []
+    before: SourceLine | None = None
+    for line in lines:
+        if not DIVIDER.fullmatch(line.text):
+            part.append(line)
+        elif not whole:
+            yield _Part(part, before, False)
+            part, before = [], line
+    yield _Part(part, before, True)
+
+
+def _joined(parts: Iterator[_Part], report: ProblemReporter) -> Iterator[_Part]:
+    """The parts, those that stand within a message put back to it."""
+    held = next(parts)
+    is_open = False  # a block without speakers began: the next divider is its end
+    for part in parts:
+        within = part.has_text() and held.has_names() and (is_open or not part.has_names())
+        if not within:
+            yield held
+            held, is_open = part, False
+            continue
+        if part.before is not None:
+            report.note(f"line {part.before.number}: dashes within a message, no new dialogue")
+            held.lines.append(part.before)
+        held = _Part([*held.lines, *part.lines], held.before, part.is_last)
+        is_open = not is_open and not part.has_names()
+    yield held
+
+
+def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+    """Read a saved page as one dialogue.
+
+    Raises:
+        DataError: its text has no speakers.
+    """
+    lines = from_html("\n".join(line.text for line in source.lines(report))).split("\n")
+    filled = [line for line in lines if line.strip()]
+    if is_headed(filled):
+        turns = [turn for turn in headed_turns(lines) if turn.text]
+    elif has_speakers(filled):
+        turns = named_lines(lines)
+    else:
+        raise DataError(
+            f"{source.name}: a page without lines of 'Name: text': save the text of its "
+            "conversation as .txt first"
+        )
+    yield Dialogue(tuple(turns), id=source.stem)
+
+
+def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+    """Read every line with text as one utterance without a speaker."""
+    texts = (line.text.strip().lstrip("\ufeff") for line in source.lines(report))
+    utterances = tuple(Utterance("", text) for text in texts if text)
+    if utterances:
+        yield Dialogue(utterances, id=source.stem)
+
+
+def is_html_page(head: FileHead) -> bool:
+    """A page, by its first tag."""
+    return head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
+
+
+def is_transcript(head: FileHead) -> bool:
+    """Lines of which most begin with a speaker, in the first dialogue of the file."""
+    parts = groupby(head.lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
+    first = next((list(part) for is_divider, part in parts if not is_divider), [])
+    return not head.shape and has_speakers(first)
+
+
+_DATE = r"\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?"
+# "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m."
+_TIME = r"[^\d\-\[\]:]{0,8}\d{1,2}[:.]\d{2}(?:[:.]\d{2})?[^\d\-\[\]:]{0,8}?"
+_ANDROID = re.compile(rf"{_DATE},?\s{_TIME}\s-\s(?P<rest>.*)")
+_IOS = re.compile(rf"\[{_DATE},?\s{_TIME}\]\s?(?P<rest>.*)")
+# A quotation mark before the colon means a notice: Ann changed the subject to "Plan: B".
+_SENDER = re.compile(r"(?P<name>[^:\"“”]{1,80}):(?:\s(?P<text>.*)|$)")
+_INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+# What the app says in a sender's place, and what it adds to a message.
+_NOTICE = re.compile(
+    r"<(?:media|medien|multimedia|médias?)\b[^<>]*>|null|"
+    r"(?:image|video|audio|sticker|gif|document|contact card) omitted|"
+    r"(?:bild|video|audio|sticker|gif|dokument) weggelassen|"
+    r"(?:this message was|you) deleted(?: this message)?\.?|this message was deleted by.*|"
+    r"(?:diese nachricht wurde|du hast diese nachricht) gelöscht\.?|"
+    r"(?:missed|verpasster) .{0,12}(?:call|anruf)\b.*|waiting for this message\..*|"
+    r"\S+ \((?:file attached|datei angehängt)\)|<attached: [^<>]*>",
+    re.IGNORECASE,
+)
+_EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet\.?)>", re.I)
+_SPACES = re.compile("[\u202f\u00a0]")
+
+
+def read_whatsapp(
+    source: Source, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Read a chat as one dialogue.
+
+    Messages of the app itself (someone joined, a message was deleted, media were left out) become
+    utterances without a speaker in the role ``system``.
+    """
+    turns: list[tuple[str, str, list[str]]] = []
+    for line in source.lines(report):
+        text = clean_line(line.text)
+        rest = message_of(text)
+        if rest is not None:
+            turns.append(_turn(rest))
+        elif turns:
+            turns[-1][2].append(text)
+        elif text.strip():
+            report(line.number, "text above the first message of the chat")
+    utterances = tuple(_message(name, role, "\n".join(texts)) for name, role, texts in turns)
+    if any(utterance.text for utterance in utterances):
+        yield Dialogue(utterances, id=source.stem)
+
+
+def _message(name: str, role: str, text: str) -> Utterance:
+    text = _EDITED.sub("", text).strip()
+    if name and _NOTICE.fullmatch(text):
+        return Utterance("", f"{name}: {text}", "system")
+    return Utterance(name, text, role)
+
+
+def clean_line(line: str) -> str:
+    """The line without direction marks, its narrow and no-break spaces made plain ones."""
+    return _SPACES.sub(" ", _INVISIBLE.sub("", line))
+
+
+def message_of(line: str) -> str | None:
+    """What follows date and time, where a (cleaned) line begins a message."""
+    start = _IOS.fullmatch(line) or _ANDROID.fullmatch(line)
+    return start["rest"] if start else None
+
+
+def _turn(rest: str) -> tuple[str, str, list[str]]:
+    sender = _SENDER.fullmatch(rest)
+    if not sender:
+        return "", "system", [rest]
+    name = sender["name"].strip().removeprefix("~").strip()
+    return name, role_of(name), [sender["text"] or ""]
+
+
+def is_whatsapp(head: FileHead) -> bool:
+    """Date, time, and the mark between them and a message."""
+    messages = [message_of(clean_line(line)) is not None for line in head.lines[:5]]
+    # A transcript with a time before each name may have one line that looks like WhatsApp's.
+    return any(messages) and (messages[0] or guess_name(strip_stamp(head.lines[0])) is None)
+
+
+_CUE_TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+TIMING = re.compile(rf"\s*{_CUE_TIME}\s*-->\s*{_CUE_TIME}(?:\s.*)?")
+_VOICE = re.compile(
+    r"<v(?:\.[^\s>]*)?\s+(?P<name>[^<>]{1,200})>(?P<text>.*?)(?=</v>|<v[.\s]|\Z)", re.DOTALL
+)
+_TAG = re.compile(r"</?(?:[a-zA-Z][^<>]*|\d[\d:.]*)?>|\{\\[^{}]*\}")
+_DASH = re.compile(r"\s*[-–—]\s*(?=\S)")
+_NO_CUE = re.compile(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s.*)?")
+
+
+def read_subtitles(
+    source: Source, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """Read the cues of one file as one dialogue, each cue's speakers as they are named in it.
+
+    A cue that names nobody becomes an utterance without a speaker: who goes on is not said.
+    """
+    utterances: list[Utterance] = []
+    for block in _blocks(source.lines(report)):
+        if not _NO_CUE.fullmatch(block[0].text):
+            utterances.extend(_cue(block, report))
+    if utterances:
+        yield Dialogue(tuple(utterances), id=source.stem)
+
+
+def _blocks(lines: Iterable[SourceLine]) -> Iterator[list[SourceLine]]:
+    """Runs of lines without a blank one; a timing line always begins a cue of its own."""
+    block: list[SourceLine] = []
+    for line in lines:
+        if line.text.strip():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _cue(block: list[SourceLine], report: ProblemReporter) -> list[Utterance]:
+    """A cue: perhaps an id, then the timing, then the text (which may be missing)."""
+    timed = [n for n, line in enumerate(block[:2]) if TIMING.fullmatch(line.text)]
+    if not timed:
+        report(block[0].number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
+        return []
+    texts: list[str] = []
+    found: list[Utterance] = []
+    for line in block[timed[0] + 1 :]:
+        if TIMING.fullmatch(line.text):  # the blank line between two cues was forgotten
+            if texts and texts[-1].strip().isdigit():
+                texts.pop()
+            found += _speech(texts)
+            texts = []
+        else:
+            texts.append(line.text)
+    return found + _speech(texts)
+
+
+def _speech(lines: list[str]) -> list[Utterance]:
+    text = "\n".join(lines)
+    voices = list(_VOICE.finditer(text))
+    if voices:
+        before = _plain(text[: voices[0].start()])
+        spoken = [(_plain(v["name"]), _plain(v["text"])) for v in voices]
+        named = [Utterance(name, said, role_of(name)) for name, said in spoken if said]
+        return [Utterance("", before), *named] if before else named
+    plain = [_plain(line) for line in lines]
+    # A cue's first line may go on with the cue before: it is no heading.
+    said = (u for part in _dashed([p for p in plain if p]) for u in named_lines(part) if u.text)
+    return [replace(u, role=role_of(u.speaker)) for u in said]
+
+
+def _plain(text: str) -> str:
+    return html.unescape(_TAG.sub("", text)).strip()
+
+
+def _dashed(lines: list[str]) -> list[list[str]]:
+    """Where lines begin with a dash, each of those is another person's."""
+    parts: list[list[str]] = []
+    for line in lines:
+        dash = _DASH.match(line)
+        if dash or not parts:
+            parts.append([line[dash.end() :] if dash else line])
+        else:
+            parts[-1].append(line)
+    return parts
+
+
+def is_webvtt(head: FileHead) -> bool:
+    """A first line of WEBVTT."""
+    return bool(head.lines) and head.lines[0].split()[:1] == ["WEBVTT"]
+
+
+def is_srt(head: FileHead) -> bool:
+    """A timing line at once, or under a number."""
+    return any(TIMING.fullmatch(line) for line in head.lines[:2])

@@ -1,0 +1,154 @@
+"""The Porter stemmer (Porter 1980), with the extensions that NLTK has by default.
+
+Written here and not imported: ``import nltk`` runs the whole package, a quarter of a second to one
+at the start of every command. The tests hold it against NLTK's, word by word.
+"""
+
+from functools import lru_cache
+from itertools import pairwise
+
+from dialogist.language.tokens import IRREGULAR, listed, word_set
+
+_VOWELS = frozenset("aeiou")
+
+
+def _table(text: str) -> dict[str, str]:
+    """``ational=ate`` as an entry; an ending that goes has nothing behind the sign."""
+    return {ending: instead for ending, _, instead in (x.partition("=") for x in text.split())}
+
+
+# The steps would make something else of these.
+_IRREGULAR = _table("""
+skies=sky dying=die lying=lie tying=tie innings=inning outings=outing cannings=canning
+""")
+_KEPT = word_set("sky news inning outing canning howe proceed exceed succeed")
+
+_STEP_2 = _table("""
+ational=ate tional=tion enci=ence anci=ance izer=ize bli=ble alli=al entli=ent eli=e ousli=ous
+ization=ize ation=ate ator=ate alism=al iveness=ive fulness=ful ousness=ous aliti=al iviti=ive
+biliti=ble fulli=ful
+""")
+_STEP_3 = _table("icate=ic ative= alize=al iciti=ic ical=ic ful= ness=")
+_STEP_4 = listed("""
+al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize
+""")
+
+
+def porter_stem(word: str) -> str:
+    """The stem of a word, in small letters."""
+    stem = word.lower()
+    if len(word) <= 2 or stem in _KEPT:
+        return stem
+    if stem in _IRREGULAR:
+        return _IRREGULAR[stem]
+    stem = _without_y(_without_past(_without_plural(stem)))
+    stem = _step_4(_replaced(_step_2(stem), _STEP_3))
+    return _without_double_l(_without_e(stem))
+
+
+def _consonants(text: str) -> list[bool]:
+    """Of each letter whether it is a consonant; y is one unless it follows one."""
+    found: list[bool] = []
+    for letter in text:
+        after_consonant = bool(found) and found[-1]
+        found.append(not after_consonant if letter == "y" else letter not in _VOWELS)
+    return found
+
+
+def _measure(text: str) -> int:
+    """How often a consonant follows a vowel."""
+    kinds = _consonants(text)
+    return sum(not a and b for a, b in pairwise(kinds))
+
+
+def _is_short(text: str) -> bool:
+    """Whether it ends with consonant, vowel, consonant (not w, x, y), or is vowel and consonant."""
+    kinds = _consonants(text)
+    if len(text) == 2:
+        return kinds == [False, True]
+    return kinds[-3:] == [True, False, True] and text[-1] not in "wxy"
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    """Without "ed" and "ing", and with what these took from the end."""
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) else word
+    suffix = next((one for one in ("ed", "ing") if word.endswith(one)), "")
+    stem = word.removesuffix(suffix)
+    if not suffix or all(_consonants(stem)):
+        return word
+    if stem.endswith(("at", "bl", "iz")):
+        return f"{stem}e"
+    if stem[-2:-1] == stem[-1] and _consonants(stem)[-1]:
+        return stem if stem[-1] in "lsz" else stem[:-1]
+    return f"{stem}e" if _measure(stem) == 1 and _is_short(stem) else stem
+
+
+def _without_y(word: str) -> str:
+    begins = word[:-1]
+    if word.endswith("y") and len(begins) > 1 and _consonants(begins)[-1]:
+        return f"{begins}i"
+    return word
+
+
+def _step_2(word: str) -> str:
+    if word.endswith("alli") and _measure(word[:-4]):
+        return _step_2(word[:-2])
+    # The l counts with the stem: "geo" is enough before "logi".
+    if word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) else word
+    return _replaced(word, _STEP_2)
+
+
+def _replaced(word: str, rules: dict[str, str]) -> str:
+    """With the first ending of ``rules`` replaced, if anything measurable stands before it."""
+    ending = next((one for one in rules if word.endswith(one)), None)
+    if ending is None or not _measure(word.removesuffix(ending)):
+        return word
+    return word.removesuffix(ending) + rules[ending]
+
+
+def _step_4(word: str) -> str:
+    ending = next((one for one in _STEP_4 if word.endswith(one)), "")
+    stem = word.removesuffix(ending)
+    if _measure(stem) < 2 or (ending == "ion" and stem[-1] not in "st"):
+        return word
+    return stem
+
+
+def _without_e(word: str) -> str:
+    stem = word[:-1]
+    if not word.endswith("e"):
+        return word
+    measure = _measure(stem)
+    return stem if measure > 1 or (measure == 1 and not _is_short(stem)) else word
+
+
+def _without_double_l(word: str) -> str:
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+# "purchases" is no form in the list, but its stem is one's.
+_STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
+_KEPT_STEMS = 1 << 13  # words; stemming takes a hundred times as long as looking up
+_LONGEST = 40  # letters of a word; a longer row of them is none
+
+
+@lru_cache(maxsize=_KEPT_STEMS)
+def stem_of(word: str) -> str:
+    """The stem of a lower-cased word: Porter's, of its base form where it is irregular."""
+    base = IRREGULAR.get(word, word)
+    if len(base) > _LONGEST:
+        return base
+    stem = porter_stem(base)
+    return _STEMS.get(stem, stem)

@@ -1,0 +1,140 @@
+"""Who takes part: speakers and what others call them; words for roles, who serves, who is served.
+
+The lists of words differ by what they are for, as each says; a new word may belong in several.
+Selection and reported speech have lists of their own (`selection.cues`, `reported_speech.framing`).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogist.language.people import NICKNAMES, own_names
+from dialogist.language.tokens import listed, word_set
+
+ROLES = word_set(
+    """
+    adviser advisor agent applicant assistant associate baker barista boss bot buyer callee caller
+    candidate caretaker chair chatbot clerk client coach consultant coordinator counsellor counselor
+    couple customer dentist dispatcher doctor driver electrician employee expert father grocer guest
+    helpdesk host interviewee interviewer landlord lawyer lead librarian manager mechanic member
+    moderator mother neighbor neighbour nurse officer operator optician parent participant passenger
+    patient person pharmacist physician plumber presenter priest reader receptionist rep reporter
+    representative resident salesman salesperson seller shop speaker specialist staff student
+    support
+    system teacher technician tenant therapist trainer tutor unknown user visitor voice waiter
+    waitress
+    """
+)
+"""What people are in a dialogue, as labels of speakers say it in place of a name."""
+
+# Roles as readers state them, by the names that data give them. Only names that are a role whoever
+# bears them: a transcript's "Support" may be a person's name there.
+_ROLES = {
+    "user": ("user", "usr", "human", "用户"),
+    "system": ("system", "sys", "系统"),
+    "assistant": ("assistant", "bot", "chatbot", "助手", "机器人"),
+    "agent": ("agent", "operator", "representative", "客服", "坐席"),
+    "customer": ("customer", "client", "caller", "客户", "顾客"),
+    "doctor": ("doctor", "dr", "physician", "医生", "大夫"),
+    "patient": ("patient", "患者", "病人"),
+    "nurse": ("nurse", "护士"),
+    "guest_family": ("guest_family", "gest_family", "patient_guest"),
+    "guest_clinician": ("guest_clinician", "guest_clinican"),
+    "interviewer": ("interviewer",),
+    "interviewee": ("interviewee",),
+}
+# Words that say whose side somebody is on in a help desk's data, but are no names in a transcript.
+_PARTIES = {
+    "customer": ("end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor"),
+    "agent": ("admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team"),
+}
+_BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
+_CANONICAL = {name: role for role, names in _ROLES.items() for name in names}
+# "Doctor_2" is a doctor; "agent_1" of Topical-Chat is anyone, so agents are not counted off.
+_NUMBERED = re.compile(r"(doctor|patient|guest_family|guest_clinician)[_ ]?\d+")
+
+
+def role_of(speaker: str) -> str:
+    """Return the role a speaker's name states (``客服`` -> ``agent``), or an empty string."""
+    name = speaker.strip().lower()
+    numbered = _NUMBERED.fullmatch(name)
+    return numbered[1] if numbered else _CANONICAL.get(name, "")
+
+
+def role_in_data(value: str) -> str:
+    """Return the role that a field of roles states (``end-user`` -> ``customer``), or its text."""
+    return role_of(value) or _BY_PARTY.get(value.strip().lower(), value)
+
+
+# Words of a label or role that tell the side of its speaker, for the rules of templates. Wider than
+# the readers' roles: "Front desk" has a word of those who serve.
+SERVING_WORDS = word_set(
+    "agent advisor adviser support rep representative operator system assistant bot clerk "
+    "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
+    "waiter mechanic technician consultant dispatcher cashier pharmacist shop store desk hotline "
+    "helpline team"
+)
+SERVED_WORDS = word_set(
+    "customer caller client guest patient passenger user traveller traveler tenant shopper "
+    "member subscriber"
+)
+# What a summary calls those who ask and those who serve, English and Chinese: only words that
+# summaries write without a name.
+ASKING_ROLES = listed(
+    "user customer client caller patient interviewee 用户 客户 顾客 买家 患者 消费者"
+)
+SERVING_ROLES = listed("agent assistant system doctor interviewer 客服 商家 坐席 卖家 医生 店家")
+# Whom a user profile is of, where the dialogue does not say it.
+PROFILED_ROLES = word_set("customer user patient caller client")
+# What Intercom calls those who write to a company; the same words mean more elsewhere.
+INTERCOM_CUSTOMERS = ("user", "lead", "contact")
+ROLE_NUMBERS = {
+    **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
+    **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
+}
+"""The readers' names of those who ask and those who serve."""
+
+
+# Labels that stand for several people, or for nobody known.
+_MANY = word_set("support team staff helpdesk unknown voice")
+_TITLES = word_set("mr mrs ms miss dr doctor prof professor sir madam")
+
+
+def written_name(label: str) -> str:
+    """How reports write a speaker's label: a role as a name, "Agent"; a name as it is."""
+    name = " ".join(label.split())
+    return name.capitalize() if is_role(name) else name
+
+
+def is_role(name: str) -> bool:
+    """Whether a name is that of one person's role: "Agent"."""
+    return name.lower() in ROLES - _MANY
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A speaker: the label, how reports write it, and the words that others call them by."""
+
+    label: str
+    name: str
+    called: frozenset[str]
+
+
+def participants_of(turns: Sequence[tuple[str, str]]) -> dict[str, Participant]:
+    """The speakers of a dialogue by their labels, in the order in which they speak."""
+    introduced: dict[str, list[str]] = {}
+    for label, text in turns:
+        introduced.setdefault(label, []).extend(own_names(text))
+    found = {}
+    for label, names in introduced.items():
+        written = written_name(label)
+        called = {label.lower()} | {name.lower() for name in names}
+        for name in [label, *names]:
+            called |= _parts(name)
+        found[label] = Participant(label, written, frozenset(called) - {""})
+    return found
+
+
+def _parts(name: str) -> set[str]:
+    words = {word for word in name.lower().split() if word not in _TITLES}
+    return words | {nick for word in words for nick in NICKNAMES.get(word, ())}

@@ -1,0 +1,245 @@
+"""Stored batches: accepted whole, worked off when there is time, kept over a restart.
+
+Each dialogue of a batch is an item. A process leases items before it works on them, so several
+processes may share a store, and what a process that died held is taken over. An item that was
+begun twice without a result is not begun a third time: it may be what killed the process.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from starlette.concurrency import run_in_threadpool
+
+from dialogist.records import JSON
+from dialogist.service import tables
+from dialogist.service.metrics import log_failure
+from dialogist.service.problems import Problem
+from dialogist.service.requests import build_request, dialogue_of, notes_in, options_of
+from dialogist.service.settings import Settings
+from dialogist.service.worker import Worker
+
+_LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
+_PAUSE = 0.5  # seconds between looks at the store, when there is nothing to do
+_FORGET_EVERY = 3600.0
+_PAGE = 200  # results read at a time
+_MOST_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A dialogue of a batch that this process has leased."""
+
+    batch_id: str
+    number: int
+    tries: int
+    dialogue: Any
+    options: Any
+
+
+def store_batch(
+    connection: sa.Connection, key_id: str, dialogues: "Sequence[JSON | Problem]", options: JSON
+) -> str:
+    """Store a batch; returns its id. What is stored is done sooner or later.
+
+    A problem stands for a dialogue that could not be read: it has failed already.
+    """
+    identity = tables.new_id()
+    waiting = {"state": "waiting", "tries": 0, "owner": "", "lease": 0.0, "result": None}
+    blank = {**waiting, "batch_id": identity}
+    rows = [
+        {**blank, "number": n, **_failed(n, None, one)}
+        if isinstance(one, Problem)
+        else {**blank, "number": n, "dialogue": one}
+        for n, one in enumerate(dialogues)
+    ]
+    values = {"id": identity, "key_id": key_id, "total": len(rows), "options": options}
+    connection.execute(sa.insert(tables.batches).values(**values, created=time.time()))
+    connection.execute(sa.insert(tables.items), rows)
+    tables.note_change(connection, key_id, "batch added", identity)
+    return identity
+
+
+def batch_status(engine: sa.Engine, key_id: str, identity: str) -> dict[str, JSON]:
+    """How far a batch is.
+
+    Raises:
+        Problem: the key has no such batch.
+    """
+    table, items = tables.batches, tables.items
+    with engine.connect() as connection:
+        found = connection.execute(
+            sa.select(table).where(table.c.id == identity, table.c.key_id == key_id)
+        ).first()
+        if found is None:
+            raise Problem("not_found", "this key has no such batch")
+        counted = sa.select(items.c.state, sa.func.count()).where(items.c.batch_id == identity)
+        counts = {row[0]: row[1] for row in connection.execute(counted.group_by(items.c.state))}
+    done, failed = counts.get("done", 0), counts.get("failed", 0)
+    state = "done" if done + failed == found.total else "running" if done + failed else "queued"
+    return {
+        "id": identity,
+        "status": state,
+        "created": found.created,
+        "total": found.total,
+        "done": done,
+        "failed": failed,
+    }
+
+
+def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:
+    """The results of a batch as JSON lines, in the order of its dialogues."""
+    items = tables.items
+    last = -1
+    while True:
+        page = (
+            sa.select(items.c.number, items.c.result)
+            .where(items.c.batch_id == identity, items.c.number > last)
+            .order_by(items.c.number)
+            .limit(_PAGE)
+        )
+        with engine.connect() as connection:
+            rows = connection.execute(page).all()
+        if not rows:
+            return
+        last = rows[-1].number
+        yield b"".join(json.dumps(r.result, ensure_ascii=False).encode() + b"\n" for r in rows)
+
+
+def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
+    """Delete a batch with its dialogues and results.
+
+    Raises:
+        Problem: the key has no such batch.
+    """
+    table = tables.batches
+    with engine.begin() as connection:
+        gone = connection.execute(
+            sa.delete(table).where(table.c.id == identity, table.c.key_id == key_id)
+        )
+        if not gone.rowcount:
+            raise Problem("not_found", "this key has no such batch")
+        tables.note_change(connection, key_id, "batch deleted", identity)
+    tables.clear_log(engine)
+
+
+def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
+    """Lease items that nobody works on, the oldest first; gives up those begun twice."""
+    items, now = tables.items, time.time()
+    free = (items.c.state == "waiting") & (items.c.lease < now)
+    found = (
+        sa.select(items, tables.batches.c.options)
+        .join(tables.batches)
+        .where(free)
+        .order_by(tables.batches.c.created, items.c.number)
+        .limit(most)
+    )
+    leased: list[Item] = []
+    with engine.begin() as connection:
+        rows = connection.execute(found.with_for_update(skip_locked=True, of=items)).all()
+        for row in rows:
+            here = (items.c.batch_id == row.batch_id) & (items.c.number == row.number)
+            taken = {"owner": owner, "lease": now + _LEASE, "tries": row.tries + 1}
+            if row.tries >= _MOST_TRIES:
+                taken = _failed(row.number, row.dialogue, Problem("quarantined"))
+            is_ours = connection.execute(sa.update(items).where(here, free).values(taken)).rowcount
+            if is_ours and row.tries < _MOST_TRIES:
+                leased.append(
+                    Item(row.batch_id, row.number, row.tries + 1, row.dialogue, row.options)
+                )
+    return leased
+
+
+def _failed(number: int, dialogue: Any, problem: Problem) -> dict[str, Any]:
+    identity = dialogue.get("id", "") if isinstance(dialogue, dict) else ""
+    said = {"code": problem.code, "detail": problem.detail or problem.title}
+    result = {"number": number, "id": identity, "error": said}
+    return {"state": "failed", "result": result, "dialogue": None}
+
+
+def finish_item(engine: sa.Engine, item: Item, owner: str, values: dict[str, Any]) -> None:
+    """Store the result of an item, and delete its dialogue; nothing if another process took it."""
+    items = tables.items
+    here = (items.c.batch_id == item.batch_id) & (items.c.number == item.number)
+    with engine.begin() as connection:
+        connection.execute(sa.update(items).where(here, items.c.owner == owner).values(values))
+
+
+class Runner:
+    """Works off stored batches while the queue has room for them."""
+
+    def __init__(self, engine: sa.Engine, worker: Worker, settings: Settings) -> None:
+        self._engine, self._worker, self._settings = engine, worker, settings
+        self._owner = tables.new_id()
+        self._woken = asyncio.Event()
+        self._is_stopping = False
+        self._forgot = 0.0
+
+    def wake(self) -> None:
+        """Look at the store now: something was added."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._is_stopping = True
+        self.wake()
+
+    async def run(self) -> None:
+        """Work until stopped; what fails here must not end the service."""
+        was_busy = False
+        while not self._is_stopping:
+            try:
+                is_busy = await self._turn()
+                if was_busy and not is_busy:  # dialogues are deleted once they are summarized
+                    await run_in_threadpool(tables.clear_log, self._engine)
+                was_busy = is_busy
+            except Exception as error:  # the store is away for a while
+                log_failure(error, "")
+                is_busy = False
+            if not is_busy:
+                await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait until something is added, or it is time to look again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PAUSE):
+                await self._woken.wait()
+        self._woken.clear()
+
+    async def _turn(self) -> bool:
+        """Work on some items; whether there were any."""
+        if time.monotonic() - self._forgot > _FORGET_EVERY or not self._forgot:
+            self._forgot = time.monotonic()
+            await run_in_threadpool(tables.forget, self._engine, self._settings.retention_days)
+        if not self._worker.has_spare_time:
+            return False
+        most = self._settings.batch_requests
+        leased = await run_in_threadpool(lease_items, self._engine, self._owner, most)
+        await asyncio.gather(*map(self._finish, leased))
+        return bool(leased)
+
+    async def _finish(self, item: Item) -> None:
+        values = await self._result(item)
+        if values is not None:
+            await run_in_threadpool(finish_item, self._engine, item, self._owner, values)
+
+    async def _result(self, item: Item) -> dict[str, Any] | None:
+        """The values to store; None: the item is left for another try."""
+        try:
+            dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
+            options = options_of(item.options)
+            base = self._worker.model.options
+            summary_request = build_request(dialogue, options, base, notes_in(item.dialogue))
+            presented = await self._worker.summarize(
+                summary_request, _LEASE / 2, is_background=True
+            )
+        except Problem as problem:
+            if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:
+                return {"lease": 0.0, "tries": item.tries - 1} if problem.status == 503 else None
+            return _failed(item.number, item.dialogue, problem)
+        return {"state": "done", "result": presented.to_json(), "dialogue": None}

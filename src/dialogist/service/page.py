@@ -1,0 +1,267 @@
+"""The page: paste a transcript, check the summary against it, correct it, approve it.
+
+All of it works without JavaScript; the script adds dropping files, lighting up evidence, editing
+in place, copying and keys.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+import sqlalchemy as sa
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from dialogist import __version__
+from dialogist.evaluation.pages import asset, page_templates
+from dialogist.model_folder.options import SummaryOptions
+from dialogist.records import JSON, MaskStage
+from dialogist.service import reviews
+from dialogist.service.api import checked_id
+from dialogist.service.guards import media_type, read_body, strict_json, strict_text
+from dialogist.service.problems import Problem
+from dialogist.service.requests import (
+    Options,
+    SummaryRequest,
+    build_request,
+    dialogue_of,
+    dialogue_of_text,
+    options_of,
+)
+from dialogist.service.service import (
+    COOKIE,
+    authorized,
+    check_same_site,
+    identified,
+    service_of,
+    until_left,
+)
+from dialogist.service.view import View, edits_between, lines_of, view_of
+from dialogist.forms.template_config import bundled_templates
+
+router = APIRouter(include_in_schema=False)
+
+_ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_PAGES = page_templates("the service")
+_FIELDS = 1000  # in a form: one for each warning, too
+_MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
+    "none": (None, "none"),
+    "data": ("input", "none"),
+    "names": ("input", "people"),
+}
+_EMPTY: Mapping[str, str] = {
+    "text": "",
+    "length": "medium",
+    "template": "",
+    "mask": "none",
+    "review": "",
+}
+
+
+def _page(request: Request, name: str, status: int = 200, **values: object) -> Response:
+    shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
+    text = _PAGES.get_template(f"serve/{name}.html.j2").render({**shared, **values})
+    return HTMLResponse(text, status)
+
+
+def problem_page(request: Request, problem: Problem) -> Response:
+    """Return a problem as a page, for those who came with a browser."""
+    values = {"problem": problem, "request_id": request.state.request_id}
+    is_known = COOKIE in request.cookies
+    reply = _page(request, "problem", problem.status, signed_in=is_known, **values)
+    reply.headers.update(problem.headers)
+    return reply
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, each given once.
+
+    Raises:
+        Problem: it is no form, or holds what no browser sends.
+    """
+    settings = service_of(request).settings
+    check_same_site(request)
+    if media_type(request) != "application/x-www-form-urlencoded":
+        raise Problem("unsupported_media_type", "send the form of the page")
+    body = await read_body(request, 3 * settings.max_body, settings.receive_seconds)
+    try:
+        text = strict_text(body)
+        fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+    except ValueError:
+        raise Problem("invalid_encoding", "the form is not UTF-8, or has too many fields") from None
+    found = dict(fields)
+    if len(found) != len(fields) or any("\0" in value for value in found.values()):
+        raise Problem("bad_request", "a field is given twice, or holds a NUL character")
+    return found
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """Give the style sheet or the script; both are open, for they say nothing."""
+    if name not in _ASSETS:
+        raise Problem("not_found")
+    data = asset(f"serve/{name}")
+    return Response(data, headers={"Cache-Control": "max-age=300"}, media_type=_ASSETS[name])
+
+
+@router.get("/login")
+async def login(request: Request) -> Response:
+    """Ask for a key."""
+    return _page(request, "login", signed_in=False, problem="")
+
+
+@router.post("/login")
+async def sign_in(request: Request) -> Response:
+    """Begin a session with a key."""
+    given = (await _form(request)).get("key", "")
+    service = service_of(request)
+    key = await run_in_threadpool(service.keys.find, given.strip())
+    if key is None:
+        return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
+    hours = service.settings.session_hours
+    session = await run_in_threadpool(service.keys.open_session, key, hours)
+    reply = RedirectResponse("/", 303)
+    reply.set_cookie(
+        COOKIE,
+        session,
+        max_age=round(hours * 3600),
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+    return reply
+
+
+@router.post("/logout")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    await _form(request)
+    if await identified(request) is None:
+        raise Problem("unauthorized")
+    session = request.cookies.get(COOKIE, "")
+    await run_in_threadpool(service_of(request).keys.close_session, session)
+    reply = RedirectResponse("/login", 303)
+    reply.delete_cookie(COOKIE)
+    return reply
+
+
+@router.get("/")
+async def home(request: Request) -> Response:
+    """Show the form for a transcript."""
+    await authorized(request, "summaries")
+    done = request.query_params.get("done", "")
+    notice = {"approved": "Approved.", "edited": "Your edit is recorded.", "rejected": "Rejected."}
+    return _home(request, dict(_EMPTY), notice=notice.get(done, ""))
+
+
+def _home(
+    request: Request,
+    form: Mapping[str, str],
+    view: View | None = None,
+    problem: str = "",
+    notice: str = "",
+    status: int = 200,
+) -> Response:
+    templates = list(bundled_templates())
+    values = {"form": form, "view": view, "problem": problem, "notice": notice, "review": ""}
+    return _page(request, "home", status, templates=templates, **values)
+
+
+@router.post("/")
+async def summarize_form(request: Request) -> Response:
+    """Summarize the transcript of the form, and show both side by side."""
+    key = await authorized(request, "summaries")
+    service = service_of(request)
+    form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
+    try:
+        with service.worker.place(len(form["text"])) as place:
+            summary_request = await run_in_threadpool(_request, form, service.worker.model.options)
+            place.fill(summary_request.size)
+            async with until_left(request) as leaves:
+                seconds = service.settings.deadline_seconds
+                presented = await service.worker.summarize(summary_request, seconds, leaves)
+    except Problem as problem:
+        told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
+        return _home(request, form, problem=told, status=problem.status)
+    if form["review"] and "reviews" in key.scopes:
+        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, presented)
+        return RedirectResponse(f"/reviews/{stored}", 303)
+    return _home(request, form, view_of(presented.cited, presented.to_json()))
+
+
+def _request(form: Mapping[str, str], base: SummaryOptions) -> SummaryRequest:
+    where, names = _MASKS.get(form["mask"], _MASKS["none"])
+    options: Options = options_of(
+        {
+            "length": form["length"],
+            "template": form["template"] or None,
+            "mask": where,
+            "mask_names": names,
+        }
+    )
+    dialogue = dialogue_of_text(form["text"], "")
+    return build_request(dialogue, options, base)
+
+
+@router.get("/reviews")
+async def queue(request: Request) -> Response:
+    """List what waits for review, the oldest first."""
+    await authorized(request, "reviews")
+    found = await run_in_threadpool(reviews.open_reviews, service_of(request).engine)
+    return _page(request, "reviews", reviews=found)
+
+
+@router.get("/reviews/{identity}")
+async def review_page(request: Request, identity: str) -> Response:
+    """Show a summary that waits for review beside its transcript."""
+    await authorized(request, "reviews")
+    engine = service_of(request).engine
+    found = await run_in_threadpool(reviews.open_review, engine, checked_id(identity))
+    summary = found["summary"]
+    view = view_of(dialogue_of(found["dialogue"]), summary if isinstance(summary, dict) else {})
+    return _page(request, "review", view=view, review=identity)
+
+
+@router.post("/approve")
+async def approve(request: Request) -> Response:
+    """Record what a person made of a summary, and go on to the next review."""
+    key = await authorized(request, "reviews")
+    service = service_of(request)
+    form = await _form(request)
+    before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
+    edits = edits_between(before, after)
+    verdict = "approved" if before == after else "edited"
+    if form.get("verdict") == "rejected":
+        verdict, edits = "rejected", {}
+    judged = [value for name, value in form.items() if name.startswith("warning")]
+    right, wrong = judged.count("right"), judged.count("wrong")
+    values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}}
+    values |= {"right": right, "wrong": wrong}
+    if form.get("review"):
+        values["review"] = form["review"]
+    if form.get("consent"):
+        record = strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
+        texts: dict[str, JSON] = {"before": "\n".join(before), "after": "\n".join(after)}
+        values |= {"consent": True, "content": {"dialogue": record, **texts}}
+    given = reviews.feedback_of(values)
+    await run_in_threadpool(_store, service.engine, key.id, given)
+    waiting = await run_in_threadpool(reviews.open_reviews, service.engine, 1)
+    if given.review and waiting:
+        return RedirectResponse(f"/reviews/{waiting[0]['id']}", 303)
+    return RedirectResponse(f"/?done={verdict}", 303)
+
+
+def _store(engine: sa.Engine, key_id: str, given: reviews.Feedback) -> None:
+    with engine.begin() as connection:
+        reviews.add_feedback(connection, key_id, given)
+
+
+@router.get("/quality")
+async def quality(request: Request) -> Response:
+    """Show how summaries fared with the people who read them."""
+    await authorized(request, "reviews")
+    figures = await run_in_threadpool(reviews.figures_of, service_of(request).engine)
+    latency = service_of(request).metrics.latency()
+    verdicts, edits = figures["verdicts"], figures["edits"]
+    return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

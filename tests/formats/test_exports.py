@@ -1,0 +1,190 @@
+import json
+
+import pytest
+
+from dialogist.formats import Condition, ReadOptions, detect_format, read_dialogues
+from dialogist.records import Utterance
+
+ROOT = "1714550000.000100"
+
+
+def said(user, text, ts, **more):
+    return {"type": "message", "user": user, "text": text, "ts": ts, **more}
+
+
+DAYS = {
+    "2024-05-01": [
+        said("U1", "the build is broken <@U2>", ROOT, thread_ts=ROOT),
+        said("U2", "lunch?", "1714550100.0"),
+        said("U2", "fixing &amp; testing <http://x.y|here>", "1714550200.0", thread_ts=ROOT),
+        said("U2", "<@U2> has joined", "1714550300.0", subtype="channel_join"),
+        said("U1", "yes, <#C1|food>", "1714550400.0"),
+    ],
+    "2024-05-02": [
+        said("U1", "fixed, thanks", "1714650000.0", thread_ts=ROOT),
+        said("U3", "", "1714650100.0", files=[{"title": "plan.pdf"}]),
+        said("U1", "nice", "1714650200.0"),
+    ],
+}
+USERS = [
+    {"id": "U1", "name": "ann", "profile": {"real_name": "Ann Lee"}},
+    {"id": "U2", "name": "bob", "profile": {"display_name": "Bob"}},
+]
+
+
+@pytest.fixture
+def export(tmp_path):
+    folder = tmp_path / "export"
+    (folder / "help").mkdir(parents=True)
+    (folder / "users.json").write_text(json.dumps(USERS))
+    (folder / "channels.json").write_text("[]")
+    for day, messages in DAYS.items():
+        (folder / "help" / f"{day}.json").write_text(json.dumps(messages))
+    return folder
+
+
+def turns(dialogue):
+    return [(u.speaker, u.text) for u in dialogue.utterances]
+
+
+def test_a_folder_has_a_dialogue_for_each_thread_and_day(export):
+    notes = []
+    found = list(read_dialogues(export, ReadOptions(), pytest.fail, notes.append))
+    assert {dialogue.id: turns(dialogue) for dialogue in found} == {
+        f"help/{ROOT}": [
+            ("Ann Lee", "the build is broken @Bob"),
+            ("Bob", "fixing & testing here"),
+            ("Ann Lee", "fixed, thanks"),
+        ],
+        "help/2024-05-01": [("Bob", "lunch?"), ("Ann Lee", "yes, #food")],
+        "help/2024-05-02": [("U3", "[plan.pdf]"), ("Ann Lee", "nice")],
+    }
+    assert "1 notice left out" in notes[0]
+
+
+def test_one_day_finds_the_names_beside_its_channel(export):
+    day = export / "help" / "2024-05-01.json"
+    assert detect_format(day) == "slack"
+    thread, rest = read_dialogues(day, ReadOptions(), pytest.fail)
+    assert (thread.id, rest.id) == (f"help/{ROOT}", "help/2024-05-01")
+    assert turns(rest)[0] == ("Bob", "lunch?")
+
+
+def test_a_file_of_another_name(read, problems):
+    messages = [*DAYS["2024-05-01"][1:2], 5, {**DAYS["2024-05-01"][0], "user": []}]
+    (dialogue,) = read(json.dumps(messages), "chat.json")
+    assert (dialogue.id, turns(dialogue)) == ("chat", [("U2", "lunch?")])
+    assert len(problems) == 2
+
+
+def test_a_broken_day_is_a_problem_and_the_rest_goes_on(export):
+    (export / "help" / "2024-05-03.json").write_bytes(b"")
+    problems = []
+    assert len(list(read_dialogues(export, ReadOptions(), problems.append))) == 3
+    assert str(problems[0]).endswith("2024-05-03.json: is empty")
+
+
+TICKET = {
+    "id": 7,
+    "subject": "Charged twice",
+    "requester_id": 11,
+    "comments": [
+        {"author_id": 11, "html_body": "<p>I was charged <b>twice</b></p>", "public": True},
+        {"author_id": 22, "body": "check with billing", "public": False},
+        {"author_id": 22, "plain_body": "Refund&nbsp;is on its way", "public": True},
+    ],
+}
+USERS_HELPDESK = [
+    {"id": 11, "name": "Priya", "role": "end-user"},
+    {"id": 22, "name": "Sam", "role": "agent"},
+]
+
+
+def part(kind, body, author):
+    return {"part_type": kind, "body": body, "author": author}
+
+
+LEE = {"type": "user", "id": "u1", "name": "Lee"}
+KIM = {"type": "admin", "id": "a1", "name": "Kim"}
+CONVERSATION = {
+    "type": "conversation",
+    "id": "55",
+    "source": {"body": "<p>My app crashes</p>", "author": LEE},
+    "conversation_parts": {
+        "type": "conversation_part.list",
+        "conversation_parts": [
+            part("comment", "<p>Which version?</p>", KIM),
+            part("note", "<p>a VIP</p>", KIM),
+            part("assignment", None, KIM),
+            part("comment", "4.2", LEE),
+        ],
+    },
+}
+
+
+def texts(dialogue):
+    return [(u.speaker, u.text) for u in dialogue.utterances]
+
+
+@pytest.mark.parametrize(
+    "form", [{"tickets": [TICKET], "users": USERS_HELPDESK}, [{**TICKET, "users": USERS_HELPDESK}]]
+)
+def test_zendesk_with_users(read, problems, notes, form):
+    text = json.dumps(form)
+    assert detect_format(text.encode()) == "zendesk"
+    (dialogue,) = read(text, "export.json")
+    assert dialogue.utterances == (
+        Utterance("Priya", "I was charged twice", "customer"),
+        Utterance("Sam", "Refund\xa0is on its way", "agent"),
+    )
+    assert (dialogue.id, dialogue.metadata) == ("7", {"subject": "Charged twice"})
+    assert problems == []
+    assert "1 internal note left out" in notes[0]
+
+
+def test_zendesk_without_names_and_with_internal_notes(read):
+    rows = json.dumps(TICKET) + "\n" + json.dumps({**TICKET, "id": 8}) + "\n"
+    one, two = read(rows, "export.jsonl", internal_notes=True)
+    assert [speaker for speaker, _ in texts(one)] == ["Customer", "Agent", "Agent"]
+    assert two.id == "8"
+
+
+def test_comments_of_one_ticket(read):
+    answer = {
+        "comments": TICKET["comments"],
+        "users": USERS_HELPDESK,
+        "count": 3,
+        "next_page": None,
+    }
+    (dialogue,) = read(json.dumps(answer), "ticket-7.json")
+    assert texts(dialogue)[0] == ("Priya", "I was charged twice")
+
+
+def test_a_ticket_without_comments_has_a_description(read, problems):
+    ticket = {"id": 1, "requester_id": 5, "description": "Help!", "comments": []}
+    (dialogue,) = read(json.dumps([ticket, {"id": 2, "comments": []}]), format="zendesk")
+    assert texts(dialogue) == [("Customer", "Help!")]
+    assert "empty" in problems[0].reason
+
+
+@pytest.mark.parametrize(
+    "form", [CONVERSATION, {"type": "conversation.list", "conversations": [CONVERSATION]}]
+)
+def test_intercom(read, problems, notes, form):
+    text = json.dumps(form, indent=1)
+    assert detect_format(text.encode()) == "intercom"
+    (dialogue,) = read(text, "intercom.json")
+    assert dialogue.utterances == (
+        Utterance("Lee", "My app crashes", "customer"),
+        Utterance("Kim", "Which version?", "agent"),
+        Utterance("Lee", "4.2", "customer"),
+    )
+    assert (dialogue.id, problems) == ("55", [])
+    assert "1 internal note left out" in notes[0]
+
+
+def test_conditions_on_tickets(read, notes):
+    where = (Condition.parse("subject=charged twice"), Condition.parse("author_id=11"))
+    (dialogue,) = read(json.dumps([TICKET, {**TICKET, "subject": "x"}]), "z.json", where=where)
+    assert texts(dialogue) == [("Customer", "I was charged twice")]
+    assert len(notes) == 3

@@ -1,0 +1,262 @@
+"""JSON with a message a record, content in parts, nested keys, and conditions on turns."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.formats import Condition, ReadOptions, read_dialogues
+from dialogist.formats.fields import dialogue_to_json, dialogue_to_line
+from dialogist.errors import DataError, UsageError
+from dialogist.records import Dialogue, Utterance
+
+HI = (Utterance("Ann", "hi"), Utterance("Bob", "ho"))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"turns": [["Ann", "hi"], ["Bob", "ho"]]},
+        {"messages": [{"role": "Ann", "content": "hi"}, {"role": "Bob", "content": "ho"}]},
+        {"conversation": [{"from": "Ann", "value": "hi"}, {"from": "Bob", "value": "ho"}]},
+        {"utterances": [{"name": "Ann", "message": "hi"}, {"name": "Bob", "utterance": "ho"}]},
+        {"dialogue": "Ann: hi\nBob: ho"},
+        {"transcript": "Ann: hi\r\nBob: ho"},
+        {"text": "[Ann] hi\n[Bob] ho"},
+    ],
+)
+def test_usual_keys(read, record):
+    named = [(u.speaker, u.text) for u in read(json.dumps(record) + "\n", "t.jsonl")[0].utterances]
+    assert named == [("Ann", "hi"), ("Bob", "ho")]
+
+
+def test_references_metadata_and_ids(read):
+    rows = [
+        {"turns": [["A", "x"]], "summary": "S", "extra": 1},
+        {"id": 7, "turns": [["A", "x"]], "references": ["S", "T"], "metadata": {"k": None}},
+        {"id": "z", "turns": [["A", "x"]], "summary": None},
+    ]
+    one, two, three = read("\n".join(map(json.dumps, rows)), "talks.jsonl.gz")
+    assert (one.id, one.references, one.metadata) == ("talks:1", ("S",), {"extra": 1})
+    assert (two.id, two.references, two.metadata) == ("7", ("S", "T"), {"k": None})
+    assert (three.id, three.references) == ("z", ())
+
+
+def test_column_mapping(read, problems):
+    row = {"key": "k", "chat": [{"wer": "Ann", "was": "hi", "rolle": "Agent"}], "kurz": "S"}
+    columns = {"id": "key", "turns": "chat", "speaker": "wer", "text": "was"}
+    columns |= {"role": "rolle", "summary": "kurz"}
+    (dialogue,) = read(json.dumps(row), "t.jsonl", format="jsonl", columns=columns)
+    assert dialogue == Dialogue((Utterance("Ann", "hi", "agent"),), "k", ("S",))
+    assert read(json.dumps(row), "t.jsonl", format="jsonl", columns={"turns": "nix"}) == []
+    assert problems[0].reason == "no key 'nix' (keys found: chat, key, kurz)"
+
+
+def test_unknown_column_is_a_usage_error():
+    with pytest.raises(UsageError, match=r"unknown column 'sumary'.*did you mean 'summary'"):
+        ReadOptions(columns={"sumary": "x"})
+
+
+def test_one_object_and_an_array(read):
+    record = {"turns": [["Ann", "hi"]]}
+    assert [d.id for d in read(json.dumps(record, indent=2), "one.json")] == ["one"]
+    array = json.dumps([record, record], indent=1)
+    assert [d.id for d in read(array, "two.json")] == ["two:2", "two:10"]
+
+
+def test_one_wrong_element_spoils_no_other(read, problems):
+    array = '[{"turns": [["A", "x"]]},\n 5,\n {"turns": [["B", "y"]]},\n {"turns": oops}]'
+    assert [d.utterances[0].text for d in read(array, "a.json")] == ["x", "y"]
+    assert [p.line for p in problems] == [2, 4]
+
+
+def test_unclosed_array_is_reported(read, problems):
+    assert len(read('[{"turns": [["A", "x"]]},', "a.json")) == 1
+    assert "never closed" in problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{nope", "not JSON"),
+        ('{"turns": []} {}', "more text behind"),
+        ('{"turns": []}', "no utterances"),
+        ('{"turns": [["A"]]}', "'turns' item 1 is a list, not a pair"),
+        ('{"turns": [["A", 3]]}', "'turns' item 1 holds a number, not text"),
+        ('{"turns": [4]}', "'turns' item 1 is a number, not a turn"),
+        ('{"turns": [{"speaker": "A"}]}', "'turns' item 1 has no key 'text' (keys found: speaker)"),
+        ('{"turns": [["A", "\\ud83d"]]}', "half a character"),
+        ('{"turns": ' + "[" * 200_000 + "]" * 200_000 + "}", "nested too deeply"),
+        ('{"turns": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"id": "a", "turns": null}', "key 'turns' holds nothing (null), not turns"),
+        ('{"other": 1}', "no key 'turns' (keys found: other)"),
+    ],
+)
+def test_bad_lines(read, problems, line, reason):
+    good = '{"turns": [["A", "x"]]}'
+    assert len(read(f"{good}\n{line}\n{good}\n", "t.jsonl")) == 2
+    assert [p.line for p in problems] == [2]
+    assert reason in problems[0].reason
+
+
+def test_strict_raises_at_the_first(read):
+    with pytest.raises(DataError, match=r"t\.jsonl:2: not JSON"):
+        read('{"turns": [["A", "x"]]}\n{\n{\n', "t.jsonl", strict=True)
+
+
+def test_nan_means_nothing(read, problems):
+    (dialogue,) = read('{"turns": [["A", "x"]], "summary": NaN, "n": 1e999}', "t.jsonl")
+    assert (dialogue.references, dialogue.metadata, problems) == ((), {"n": None}, [])
+
+
+def test_bare_strings_are_nameless_turns(read):
+    (dialogue,) = read('{"turns": ["x", "y"]}', "t.jsonl")
+    assert dialogue.utterances == (Utterance("", "x"), Utterance("", "y"))
+
+
+text = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+said = text.filter(lambda t: t.strip())
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=5,
+)
+names = text | st.sampled_from(["user", "Doctor", "客服", "agent_1"])
+roles = st.sampled_from(["", "user", "agent", "doctor", "judge"])
+dialogues = st.builds(
+    Dialogue,
+    st.lists(st.builds(Utterance, names, said, roles), min_size=1, max_size=5).map(tuple),
+    text.filter(bool),
+    st.lists(text, max_size=3).map(tuple),
+    st.dictionaries(text, values, max_size=3),
+)
+
+
+@given(st.lists(dialogues, min_size=1, max_size=4))
+def test_what_is_written_is_read_back(tmp_path_factory, written):
+    path = tmp_path_factory.mktemp("round") / "trip.jsonl"
+    path.write_text("".join(dialogue_to_line(d) + "\n" for d in written), encoding="utf-8")
+    problems = []
+    back = list(read_dialogues(path, ReadOptions(format="jsonl"), problems.append))
+    assert back == written
+    assert problems == []
+
+
+def test_written_form():
+    dialogue = Dialogue((Utterance("user", "hi", "user"), Utterance("Ann", "ho", "agent")), "1")
+    assert dialogue_to_json(dialogue) == {
+        "id": "1",
+        "turns": [
+            {"speaker": "user", "text": "hi"},
+            {"speaker": "Ann", "text": "ho", "role": "agent"},
+        ],
+    }
+
+
+MESSAGES = [
+    {"thread": 1, "speaker": "Ann", "text": "hi"},
+    {"thread": 2, "speaker": "Cy", "text": "x"},
+    {"thread": 1, "speaker": "Bo", "text": "ho"},
+]
+
+
+def lines(records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def turns(dialogue):
+    return [(u.speaker, u.text) for u in dialogue.utterances]
+
+
+def test_messages_of_one_id_are_one_dialogue(read, problems):
+    one, two = read(lines(MESSAGES), "m.jsonl")
+    assert (one.id, turns(one)) == ("1", [("Ann", "hi"), ("Bo", "ho")])
+    assert (two.id, turns(two)) == ("2", [("Cy", "x")])
+    assert problems == []
+
+
+def test_messages_without_an_id_are_refused(read):
+    bare = lines({"speaker": m["speaker"], "text": m["text"]} for m in MESSAGES)
+    with pytest.raises(DataError, match=r"each record is one message.*--column id=KEY.*--one-d"):
+        read(bare, "m.jsonl")
+    (dialogue,) = read(bare, "m.jsonl", one_dialogue=True)
+    assert (dialogue.id, len(dialogue.utterances)) == ("m", 3)
+    own = lines(
+        {"id": n, **m} for n, m in enumerate(json.loads(line) for line in bare.splitlines())
+    )
+    with pytest.raises(DataError, match="every message has its own 'id'"):
+        read(own, "m.jsonl")
+
+
+def test_a_message_without_an_id_or_among_dialogues_is_a_problem(read, problems):
+    read(lines([*MESSAGES, {"speaker": "Dan", "text": "lost"}]), "m.jsonl")
+    assert [(p.line, "belongs to no dialogue" in p.reason) for p in problems] == [(4, True)]
+    problems.clear()
+    read(lines([{"turns": [["Ann", "a"]]}, MESSAGES[0]]), "d.jsonl")
+    assert [(p.line, "is one message" in p.reason) for p in problems] == [(2, True)]
+
+
+def test_one_dialogue_is_refused_where_there_are_more(read):
+    with pytest.raises(DataError, match="each record is a dialogue of its own"):
+        read(lines([{"turns": [["Ann", "a"]]}] * 2), "d.jsonl", one_dialogue=True)
+
+
+def test_content_in_parts_and_authors_as_objects(read, problems):
+    chat = {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image_url"}]},
+            {"role": "assistant", "content": None, "tool_calls": []},
+            {"author": {"id": "9", "name": "ann", "nickname": "Ann"}, "content": "discord"},
+            {"from": "Bo", "text": ["see ", {"type": "bold", "text": "this"}, "!"]},
+            {
+                "from": {"user": {"displayName": "Cy"}},
+                "body": {"contentType": "html", "content": "<p>teams</p>"},
+            },
+        ]
+    }
+    (dialogue,) = read(json.dumps(chat), "c.json")
+    assert turns(dialogue) == [
+        ("user", "hi\n[image]"),
+        ("assistant", ""),
+        ("Ann", "discord"),
+        ("Bo", "see this!"),
+        ("Cy", "teams"),
+    ]
+    assert problems == []
+
+
+def test_paths_to_nested_keys(read, problems):
+    record = {
+        "meta": {"key": 5},
+        "parts": {"list": [{"by": {"name": "Ann"}, "body": "hi"}, {"by": {}, "body": "ho"}]},
+    }
+    columns = {"id": "meta.key", "turns": "parts.list", "speaker": "by.name", "text": "body"}
+    (dialogue,) = read(json.dumps(record), "t.jsonl", columns=columns)
+    assert (dialogue.id, turns(dialogue)) == ("5", [("Ann", "hi"), ("", "ho")])
+    assert read(json.dumps(record), "t.jsonl", columns=columns | {"speaker": "by.nam"}) == []
+    assert "no key 'by.nam'" in problems[0].reason
+
+
+def test_conditions_on_records_and_on_turns(read, notes):
+    talk = {"team": "A", "turns": [{"speaker": "Ann", "text": "a", "kind": "x"}, ["Bo", "b"]]}
+    rows = lines([talk, {**talk, "team": "B"}])
+    (one,) = read(rows, "t.jsonl", where=(Condition.parse("team=b"),))
+    assert one.metadata == {"team": "B"}
+    one, _ = read(rows, "t.jsonl", where=(Condition.parse("kind!=x"),))
+    assert turns(one) == [("Bo", "b")]
+    assert ["left out" in note for note in notes] == [True, True]
+
+
+def test_bodies_of_html(read):
+    html = "<p>Hi &amp; hello</p><script>var x</script><ul><li>a</li></ul>"
+    record = {"turns": [{"speaker": "Ann", "text": html}, {"speaker": "Bo", "text": "a < b <div>"}]}
+    (dialogue,) = read(json.dumps(record), "t.jsonl")
+    assert turns(dialogue) == [("Ann", "Hi & hello\n\na"), ("Bo", "a < b <div>")]
+
+
+def test_mail_that_a_turn_replies_to_is_left_out(read):
+    body = "Thanks.\nOn Mon, 3 May 2024, Jo wrote:\n> I was charged twice\n"
+    record = {"turns": [{"speaker": "Ann", "text": "Done."}, {"speaker": "Jo", "text": body}]}
+    (dialogue,) = read(json.dumps(record), "t.jsonl")
+    assert turns(dialogue)[1] == ("Jo", "Thanks.")

@@ -1,0 +1,288 @@
+import gzip
+import json
+
+import pytest
+
+from dialogist.formats import READERS, ReadOptions, detect_format, read_dialogues
+from dialogist.errors import DataError
+from dialogist.records import Utterance
+
+
+def turns(dialogue):
+    return [(u.speaker, u.text) for u in dialogue.utterances]
+
+
+# --- transcript and lines
+
+
+def test_transcript_times_continuations_and_brackets(read, problems):
+    text = """(00:01:02) Ann Lee: Hello.
+see http://x.y: there
+at 10:30: we meet
+
+Note: bring milk
+[00:02] Bob: Fine
+Ann Lee:Good:
+[Dr. Who] hm
+用户：在吗
+"""
+    (dialogue,) = read(text, "call.txt")
+    assert turns(dialogue) == [
+        ("Ann Lee", "Hello.\nsee http://x.y: there\nat 10:30: we meet\n\nNote: bring milk"),
+        ("Bob", "Fine"),
+        ("Ann Lee", "Good:"),
+        ("Dr. Who", "hm"),
+        ("用户", "在吗"),
+    ]
+    assert dialogue.utterances[-1].role == "user"
+    assert (dialogue.id, problems) == ("call", [])
+
+
+def test_several_dialogues_in_one_transcript(read, problems):
+    text = "---\nAnn: a\nBob: b\n---\n\n=====\nCid: c\nDan: d\n---\n"
+    one, two = read(text, "calls.txt")
+    assert (one.id, turns(one)) == ("calls:2", [("Ann", "a"), ("Bob", "b")])
+    assert (two.id, turns(two)) == ("calls:7", [("Cid", "c"), ("Dan", "d")])
+    assert [p.line for p in problems] == [5]
+
+
+def test_first_line_without_a_speaker(read):
+    (dialogue,) = read("Call of Monday\nAnn: a\nBob: b\nAnn: c")
+    assert turns(dialogue)[0] == ("", "Call of Monday")
+
+
+def test_small_letter_names_need_to_come_back(read):
+    (dialogue,) = read("ann: a\nbob: b\nann: see\nlisten: no\nbob: d")
+    assert turns(dialogue) == [("ann", "a"), ("bob", "b"), ("ann", "see\nlisten: no"), ("bob", "d")]
+
+
+def test_lines_are_never_guessed(read):
+    (dialogue,) = read("Ann: a\n\nplain\n", format="lines")
+    assert turns(dialogue) == [("", "Ann: a"), ("", "plain")]
+    assert detect_format(b"Ann: a\nplain\n") == "transcript"
+
+
+@pytest.mark.parametrize(
+    "text", ["name: x\nage: 3\ncity: y\nzip: 4\n", "one\ntwo\n", "a, b\n1, 2\n"]
+)
+def test_detection_demands_evidence(text):
+    with pytest.raises(DataError, match="no format recognised"):
+        detect_format(text.encode())
+
+
+# --- WhatsApp
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("12/31/20, 11:59\u202fPM - ", "1/1/21, 12:00\u202fAM - "),
+        ("31.12.20, 23:59 - ", "01.01.21, 00:00 - "),
+        ("[31/12/2020, 23:59:01] ", "\u200e[01/01/2021, 0:00:01] "),
+        ("[31.12.20, 11:59:01 p. m.] ", "[2021-01-01, 0:00:01] "),
+        ("2020/12/31 下午11:59 - ", "2021/1/1 上午0:00 - "),
+    ],
+)
+def test_whatsapp(read, problems, first, second):
+    text = (
+        f"{first}Messages are end-to-end encrypted.\n{first}Ann Lee: hi: you\n12:30 ok?\n"
+        f"{second}\u200e~\u202f+49 170 1: <Media omitted>\n"
+        f'{second}Ann changed the subject to "Plan: B"\n'
+    )
+    (dialogue,) = read(text, "WhatsApp Chat.txt")
+    assert detect_format(text.encode()) == "whatsapp"
+    assert dialogue.utterances == (
+        Utterance("", "Messages are end-to-end encrypted.", "system"),
+        Utterance("Ann Lee", "hi: you\n12:30 ok?"),
+        Utterance("", "+49 170 1: <Media omitted>", "system"),
+        Utterance("", 'Ann changed the subject to "Plan: B"', "system"),
+    )
+    assert problems == []
+
+
+def test_whatsapp_reports_text_above_the_first_message(read, problems):
+    read("torn\n31.12.20, 23:59 - Ann: hi\n")
+    assert problems[0].line == 1
+
+
+# --- subtitles
+
+
+VTT = """WEBVTT - a meeting
+
+NOTE made by
+hand
+
+STYLE
+::cue { color: red }
+
+intro
+00:00.000 --> 00:01.000 align:start
+<v.loud Ann Lee>Hello &amp; <i>welcome</i></v>
+
+2
+00:00:01.000 --> 00:00:02.000
+<v Ann Lee>again</v>
+<v Bob>yes</v>
+
+00:02.000 --> 00:03.000
+Cid: hi
+there
+
+00:03.000 --> 00:04.000
+nobody named
+
+00:04.000 --> 00:05.000
+
+00:05.000 --> 00:06.000
+- one
+- two
+"""
+
+
+def test_webvtt(read, problems):
+    (dialogue,) = read(VTT, "m.vtt")
+    assert turns(dialogue) == [
+        ("Ann Lee", "Hello & welcome"),
+        ("Ann Lee", "again"),
+        ("Bob", "yes"),
+        ("Cid", "hi\nthere"),
+        ("", "nobody named"),
+        ("", "one"),
+        ("", "two"),
+    ]
+    assert problems == []
+
+
+def test_srt(read, problems):
+    text = """1
+00:00:01,000 --> 00:00:02,000
+ANN: Hello
+
+2
+00:00:02,000 --> 00:00:03,000
+[Bob] <i>ho</i>
+3
+00:00:03,000 --> 00:00:04,000
+- Ann: bye
+
+broken block
+"""
+    (dialogue,) = read(text, "m.srt")
+    assert detect_format(text.encode()) == "srt"
+    assert turns(dialogue) == [("ANN", "Hello"), ("Bob", "ho"), ("Ann", "bye")]
+    assert [(p.line, "timing" in p.reason) for p in problems] == [(12, True)]
+
+
+# --- Whisper
+
+
+def test_whisper_and_whisperx(read):
+    words = [{"word": "a", "speaker": "S1"}, {"word": "b", "speaker": "S0"}, {"speaker": "S0"}]
+    segments = [
+        {"text": " hi", "speaker": "S1"},
+        {"text": " ho ", "words": words},
+        {"text": "hm", "words": None},
+    ]
+    record = {"text": "hi ho hm", "segments": segments, "language": "en"}
+    (dialogue,) = read(json.dumps(record, indent=1), "rec.json")
+    assert turns(dialogue) == [("S1", "hi"), ("S0", "ho"), ("", "hm")]
+    assert (dialogue.id, dialogue.metadata) == ("rec", {"language": "en"})
+
+
+# --- tables
+
+
+def test_csv_with_a_row_per_dialogue(read, problems):
+    text = 'ID,Dialogue,Summary,Topic\n1,"Ann: ""hi""\nBob: ho",S,t\n2,,S,t\n3,"Ann: x",,t\n4,x\n'
+    one, three = read(text, "t.csv")
+    assert turns(one) == [("Ann", '"hi"'), ("Bob", "ho")]
+    assert (one.id, one.references, one.metadata) == ("1", ("S",), {"Topic": "t"})
+    assert (three.id, three.references) == ("3", ())
+    assert [(p.line, p.reason) for p in problems] == [
+        (4, "no utterances: the dialogue is empty"),
+        (6, "has 2 cells, the header has 4"),
+    ]
+
+
+def test_tsv_with_a_row_per_utterance(read):
+    text = "conversation_id\tspeaker\ttext\na\tAgent\thi\na\tBob\tho\nb\tBob\tx\n"
+    one, two = read(text, "t.tsv")
+    assert (one.id, one.utterances[0]) == ("a", Utterance("Agent", "hi", "agent"))
+    assert (two.id, turns(two)) == ("b", [("Bob", "x")])
+
+
+def test_csv_without_ids_asks_how_it_is_meant(read):
+    text = "speaker;text\nAnn;hi, you\nBob;ho\n"
+    with pytest.raises(DataError, match=r"columns found: speaker, text.*--column id=NAME.*--one-d"):
+        read(text, "t.csv")
+    (dialogue,) = read(text, "t.csv", one_dialogue=True)
+    assert (dialogue.id, turns(dialogue)) == ("t", [("Ann", "hi, you"), ("Bob", "ho")])
+
+
+def test_csv_columns(read):
+    text = "wer,was,fall\nAnn,hi,1\n"
+    with pytest.raises(DataError, match=r"no column .* \(columns found: wer, was, fall\)"):
+        read(text, "t.csv")
+    columns = {"speaker": "wer", "text": "was", "id": "fall"}
+    (dialogue,) = read(text, "t.csv", columns=columns)
+    assert (dialogue.id, turns(dialogue)) == ("1", [("Ann", "hi")])
+    with pytest.raises(DataError, match="no column 'wo'"):
+        read(text, "t.csv", columns={"speaker": "wo", "text": "was"})
+
+
+def test_an_unclosed_quotation_mark_is_no_silence(read, problems):
+    read('speaker,text\nAnn,hi\nBob,"ho\nAnn,x\n', "t.csv", one_dialogue=True)
+    assert "not a row of the table" in problems[0].reason
+
+
+def test_csv_cells_longer_than_the_module_likes(read, problems):
+    (dialogue,) = read("id,dialogue\n1,Ann: " + "x" * 200_000 + "\n", "t.csv")
+    assert len(dialogue.utterances[0].text) == 200_000
+    assert problems == []
+
+
+def test_the_table_of_readers_describes_itself():
+    assert all(
+        reader.doc.endswith((".", ").")) and reader.extensions for reader in READERS.values()
+    )
+    assert "lines" in READERS
+
+
+TALK = b"Ann: hi\nBob: ho\nAnn: bye\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    files = {
+        "tue/call.txt": TALK,
+        "mon/call.txt.gz": gzip.compress(TALK),
+        "README.txt": b"about",
+        "photo.png": b"\x89PNG",
+        ".git/call.txt": TALK,
+        "prose.txt": b"It was dark.\nIt rained.\n",
+    }
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+def test_files_below_a_folder_in_order(folder):
+    problems, notes = [], []
+    found = list(read_dialogues(folder, ReadOptions(), problems.append, notes.append))
+    assert [dialogue.id for dialogue in found] == ["mon/call", "tue/call"]
+    assert [str(problem).startswith(f"{folder}/prose.txt: no form") for problem in problems] == [
+        True
+    ]
+    assert "2 files skipped: no known ending (1 .txt, 1 .png)" in notes[0]
+
+
+def test_strict_stops_at_a_file(folder):
+    with pytest.raises(DataError, match=r"prose\.txt: no format recognised"):
+        list(read_dialogues(folder, ReadOptions(strict=True), pytest.fail))
+
+
+def test_a_folder_without_files(tmp_path):
+    with pytest.raises(DataError, match="no file with a known ending"):
+        read_dialogues(tmp_path, ReadOptions(), pytest.fail)

@@ -1,0 +1,50 @@
+"""The stems of NLTK, without NLTK."""
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from nltk.stem.porter import PorterStemmer
+
+import dialogist
+from dialogist.language.porter import porter_stem
+
+VOCABULARY = Path(dialogist.__file__).parent / "assets/models/default/tokenizer_config.json"
+LETTERS = "aeiouybcdlstz"
+ENDINGS = """ational tional enci anci izer bli abli alli entli eli ousli ization ation ator alism
+iveness fulness ousness aliti iviti biliti fulli logi icate ative alize iciti ical ful ness al ance
+ence er ic able ible ant ement ment ent ion sion tion ou ism ate iti ous ive ize ed ing ies ied eed
+y s ss sses ll e at bl iz"""
+IRREGULAR = """Sky skies dying lying tying news innings inning outings outing cannings canning howe
+proceed exceed succeed"""
+
+
+def made(chance: random.Random) -> str:
+    """A word of the endings that the steps look at."""
+    letters = "".join(chance.choices(LETTERS, k=chance.randint(0, 6)))
+    return letters + "".join(chance.choices(ENDINGS.split(), k=chance.randint(0, 3)))
+
+
+def test_stems_are_those_of_nltk() -> None:
+    chance, porter = random.Random(0), PorterStemmer()
+    words = set(re.findall(r"[a-z]+", VOCABULARY.read_text(encoding="utf-8")))
+    words |= {made(chance) for _ in range(20_000)} | {
+        *IRREGULAR.split(),
+        "",
+        "A",
+        "Été",
+        "don't",
+        "4711s",
+    }
+    assert len(words) > 25_000
+    assert {word: porter_stem(word) for word in words} == {
+        word: porter.stem(word) for word in words
+    }
+
+
+def test_nltk_is_not_imported() -> None:
+    code = "import sys, dialogist.language.porter; print('nltk' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"

@@ -1,0 +1,101 @@
+"""A service in this process, asked through an ASGI client; no socket is opened."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from contextlib import asynccontextmanager, contextmanager
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+import uvicorn
+
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.service import tables
+from dialogist.service.app import create_app
+from dialogist.service.keys import add_key
+from dialogist.service.server import config_of
+from dialogist.service.settings import Settings
+from dialogist.service.tables import open_store
+
+
+def stores():
+    """SQLite always; PostgreSQL where DIALOGIST_TEST_POSTGRESQL names an empty database."""
+    return ("sqlite", "postgresql") if os.environ.get("DIALOGIST_TEST_POSTGRESQL") else ("sqlite",)
+
+
+@pytest.fixture(params=stores())
+def engine(request, tmp_path):
+    if request.param == "sqlite":
+        store = open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    else:
+        url = os.environ["DIALOGIST_TEST_POSTGRESQL"]
+        bare = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"))
+        with bare.begin() as connection:
+            connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+            connection.execute(sa.text("CREATE SCHEMA public"))
+        bare.dispose()
+        store = open_store(url)
+    yield store
+    store.dispose()
+
+
+class Service:
+    """A running application, its store, and a key with all scopes."""
+
+    def __init__(self, app, engine, key):
+        self.app, self.engine, self.key = app, engine, key
+
+    @property
+    def worker(self):
+        return self.app.state.service.worker
+
+    def client(self, key=None, **headers):
+        """A client with a key ("": without one)."""
+        if key != "":
+            headers["Authorization"] = f"Bearer {key or self.key}"
+        transport = httpx2.ASGITransport(self.app, raise_app_exceptions=False)
+        return httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers)
+
+
+@asynccontextmanager
+async def running(engine, model=None, load=None, **settings):
+    """Start a service on a store, and stop it."""
+    chosen = Settings(**{"rate_per_minute": 100_000, **settings})
+    app = create_app(chosen, engine, load or (lambda: model or Summarizer.load("default")))
+    async with app.router.lifespan_context(app):
+        with engine.connect() as connection:
+            count = connection.scalar(sa.select(sa.func.count()).select_from(tables.keys))
+        yield Service(app, engine, add_key(engine, f"test {count}"))
+
+
+def ask(engine, conversation, model=None, load=None, **settings):
+    """Run ``conversation(service)`` with a service on a store; ``load`` gives each model."""
+
+    async def all_of_it():
+        async with running(engine, model, load, **settings) as service:
+            return await conversation(service)
+
+    return asyncio.run(all_of_it())
+
+
+@contextmanager
+def listening(engine, model=None, **settings):
+    """A service behind a real socket; its port."""
+    chosen = Settings(**{"rate_per_minute": 100_000, **settings})
+    app = create_app(chosen, engine, lambda: model or Summarizer.load("default"))
+    server = uvicorn.Server(config_of(chosen, app))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(500)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()

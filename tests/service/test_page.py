@@ -1,0 +1,323 @@
+"""The page without JavaScript: forms, the summary beside its transcript, review, sessions."""
+
+import html
+import json
+import re
+from dataclasses import replace
+from importlib import resources
+
+import pytest
+from tests.service.conftest import ask
+from tests.service.test_api import CALL, FAITHFUL
+from tests.service.test_store import rows_of
+
+from dialogist.model_folder.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.present import PresentOptions, text_of
+from dialogist.records import Dialogue, Statement, Summary, Warning
+from dialogist.service import page, tables
+from dialogist.service.keys import add_key
+from dialogist.service.view import edits_between, view_of
+from dialogist.forms.template_config import load_template
+
+TALK = (
+    "Guest: The air conditioning is dripping on the bed, and my number is 415 555 0132.\n"
+    "Agent: I will send a porter in ten minutes.\nGuest: Thank you, I will wait here.\n"
+)
+OWN = {"Sec-Fetch-Site": "same-origin"}
+
+
+def browse(engine, visit, **settings):
+    """Sign in, and run ``visit(client)`` with the session alone."""
+
+    async def conversation(service):
+        async with service.client(key="", Accept="text/html", **OWN) as client:
+            signed = await client.post("/login", data={"key": service.key})
+            assert signed.status_code == 303
+            return await visit(client)
+
+    return ask(engine, conversation, **settings)
+
+
+def fields_of(text):
+    """The hidden fields of a page, and the text to approve."""
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text)
+    after = re.search(r'<textarea id="after"[^>]*>(.*?)</textarea>', text, re.S)[1]
+    return {name: html.unescape(value) for name, value in hidden} | {"after": html.unescape(after)}
+
+
+def test_a_visitor_is_led_to_sign_in_and_a_wrong_key_is_told(engine):
+    async def conversation(service):
+        async with service.client(key="", Accept="text/html", **OWN) as client:
+            return await client.get("/"), await client.post("/login", data={"key": "dlg_wrong"})
+
+    led, wrong = ask(engine, conversation)
+    assert (led.status_code, led.headers["Location"]) == (303, "/login")
+    assert wrong.status_code == 401
+    assert "This key is not known." in wrong.text
+    assert "set-cookie" not in wrong.headers
+
+
+def test_a_session_is_kept_from_scripts_and_ends(engine):
+    async def visit(client):
+        cookie = client.cookies["dialogist_session"]
+        out = await client.post("/logout", data={"x": ""})
+        client.cookies.set("dialogist_session", cookie)
+        return out, await client.get("/")
+
+    async def conversation(service):
+        async with service.client(key="", **OWN) as client:
+            return await client.post("/login", data={"key": service.key})
+
+    cookie = ask(engine, conversation).headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    out, after = browse(engine, visit)
+    assert (out.headers["Location"], after.headers["Location"]) == ("/login", "/login")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "", "Origin": "http://evil.example"}, 403),
+        ({"Sec-Fetch-Site": "", "Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": ""}, 403),
+        ({"Sec-Fetch-Site": "", "Origin": "http://localhost"}, 200),
+    ],
+)
+def test_other_sites_cannot_use_a_session(engine, headers, status):
+    async def visit(client):
+        body = {**CALL, "options": FAITHFUL}
+        return (
+            await client.post("/", data={"text": TALK}, headers=headers),
+            await client.post("/v1/summaries", json=body, headers=headers),
+        )
+
+    assert [one.status_code for one in browse(engine, visit)] == [status, status]
+
+
+def test_each_statement_is_linked_to_its_turns(engine):
+    async def visit(client):
+        return await client.post("/", data={"text": TALK, "mask": "data", "length": "long"})
+
+    reply = browse(engine, visit)
+    assert reply.status_code == 200
+    assert '<a href="#u1" aria-label="Evidence in turn 1">' in reply.text
+    assert re.search(r'<mark data-by="\d[ \d]*"[^>]*>The air conditioning', reply.text)
+    assert "415 555" not in reply.text
+    assert 'class="mask">[PHONE_1]<' in reply.text
+    assert "1 value masked" in reply.text
+    assert "3 of 3 turns read" in reply.text
+    assert len(reply.content) < 100_000
+
+
+def test_a_template_gives_headings(engine):
+    async def visit(client):
+        return await client.post("/", data={"text": TALK, "template": "call"})
+
+    assert re.search(
+        r'<h2>Next steps</h2>\s*<p class="said">Agent: Send a', browse(engine, visit).text
+    )
+
+
+def test_a_browser_gets_problems_as_pages_and_a_program_as_json(engine):
+    async def visit(client):
+        shown = await client.get("/nowhere")
+        return shown, await client.get("/nowhere", headers={"Accept": "*/*"})
+
+    shown, data = browse(engine, visit)
+    assert shown.status_code == data.status_code == 404
+    assert f"<h1>{data.json()['title']}</h1>" in shown.text
+    assert shown.headers["X-Request-ID"] in shown.text
+
+
+def test_a_text_that_there_is_no_room_for_is_not_lost(engine):
+    async def conversation(service):
+        async with service.client(key="", Accept="text/html", **OWN) as client:
+            await client.post("/login", data={"key": service.key})
+            with service.worker.place(1):
+                return await client.post("/", data={"text": TALK})
+
+    reply = ask(engine, conversation, queue_requests=1)
+    assert reply.status_code == 503
+    assert "All places are taken" in reply.text
+    assert "dripping on the bed" in reply.text
+
+
+def test_what_cannot_be_read_is_told_beside_the_text(engine):
+    async def visit(client):
+        return await client.post("/", data={"text": "no speaker <here>\nat all"})
+
+    reply = browse(engine, visit)
+    assert reply.status_code == 422
+    assert "begin each turn with its speaker" in reply.text
+    assert "no speaker &lt;here&gt;" in reply.text
+
+
+def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
+    async def visit(client):
+        shown = await client.post("/", data={"text": TALK, "length": "long", "review": "1"})
+        stored = await client.get(shown.headers["Location"])
+        waiting = await client.get("/reviews")
+        form = fields_of(stored.text)
+        form["after"] = "\n".join([*form["after"].split("\n")[1:], "The guest will be called."])
+        done = await client.post("/approve", data={**form, "consent": "1"})
+        again = await client.post("/approve", data=form)
+        return (
+            waiting,
+            done,
+            again,
+            await client.get(done.headers["Location"]),
+            await client.get("/quality"),
+        )
+
+    waiting, done, again, home, quality = browse(engine, visit)
+    assert "1 summary, the oldest first" in waiting.text
+    assert 'Guest, Agent <span class="quiet">3 turns' in waiting.text
+    assert (done.status_code, done.headers["Location"]) == (303, "/?done=edited")
+    assert again.status_code == 409
+    assert "Your edit is recorded." in home.text
+    assert "<strong>0%</strong> of 1 approved unchanged" in quality.text
+    [row] = rows_of(engine, tables.feedback_table)
+    assert row.edits["removed"] == row.edits["added"] == 1
+    assert "[PHONE_1]" in json.dumps(row.content)
+    assert "415" not in json.dumps(row.content)
+
+
+class Doubted:
+    """A model of whose two sentences the second is doubted, for two reasons."""
+
+    name = "doubted"
+    options = SummaryOptions(style="faithful")
+
+    def stream(self, dialogues, options, window=64):
+        for one in dialogues:
+            sentences = (Statement("It drips.", 0, 9), Statement("Ann waits.", 10, 20))
+            told = ("Ann is not in the dialogue", "nobody says so")
+            warnings = tuple(Warning("name", message, 10, 13, "Ann") for message in told)
+            yield Summary(
+                "It drips. Ann waits.",
+                one.id,
+                "warning",
+                told[0],
+                sentences=sentences,
+                warnings=warnings,
+            )
+
+
+def test_readers_say_whether_a_warning_is_right(engine):
+    async def visit(client):
+        shown = (await client.post("/", data={"text": TALK})).text
+        form = fields_of(shown)
+        for judged in ("right", "right", "wrong"):
+            done = await client.post("/approve", data={**form, "warning1": judged})
+            assert done.status_code == 303
+        return shown, (await client.get("/quality")).text
+
+    shown, quality = browse(engine, visit, model=Doubted())
+    assert "1 of 2 statements should be checked" in shown
+    assert "<li>Ann is not in the dialogue</li><li>nobody says so</li>" in shown
+    assert re.findall(r'name="(warning\d)" value="(\w+)"', shown) == [
+        ("warning1", "right"),
+        ("warning1", "wrong"),
+    ]
+    assert re.search(r">right</th><td>2</td>", quality)
+    assert re.search(r">false alarm</th><td>1</td>", quality)
+    assert re.search(r"Half within \d+ ms, 95 of 100 within \d+ ms", quality)
+
+
+def test_the_profile_stands_beside_the_transcript_and_is_linked(engine):
+    said = {"speaker": "Customer", "text": "I want to cancel my plan because it is too expensive."}
+    talk = {"utterances": [said, CALL["utterances"][1]], "profile": {"age": 31, "plan": "<b>Q7"}}
+
+    async def visit(client):
+        return (await client.post("/", data={"text": json.dumps(talk)})).text
+
+    shown = browse(engine, visit)
+    assert '<div id="p1"><dt>plan</dt><dd>&lt;b&gt;Q7</dd></div>' in shown
+    assert re.findall(r'href="#(p\d)"', shown) == ["p1"]
+
+
+def test_review_goes_on_with_the_next_one(engine):
+    async def visit(client):
+        for _ in range(2):
+            shown = await client.post("/", data={"text": TALK, "review": "1"})
+        first = re.findall("/reviews/([0-9a-f]{16})", (await client.get("/reviews")).text)[0]
+        form = fields_of((await client.get(f"/reviews/{first}")).text)
+        done = await client.post("/approve", data=form)
+        return first, shown, done
+
+    first, shown, done = browse(engine, visit)
+    assert first not in done.headers["Location"]
+    assert done.headers["Location"] == shown.headers["Location"]
+
+
+@pytest.mark.parametrize(
+    ("after", "edits"),
+    [
+        ("a b c\nd e f", {"kept": 2}),
+        ("d e f\na b c", {"kept": 2, "moved": 1}),
+        ("a b x\nd e f", {"kept": 1, "changed": 1}),
+        ("d e f", {"kept": 1, "removed": 1}),
+        ("a b c\nd e f\ng h", {"kept": 2, "added": 1}),
+        ('a b c\nBo: "x y z"', {"kept": 1, "quoted": 1}),
+    ],
+)
+def test_edits_are_counted_by_kind(after, edits):
+    assert edits_between(["a b c", "d e f"], after.split("\n")) == edits
+
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'-alert(1)-'",
+    "</textarea><svg onload=alert(1)>",
+    "{{7*7}}{% raw %}",
+    "javascript:alert(1)",
+    "\u202e<b>\u0000",
+)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_nothing_that_was_said_is_html(payload):
+    said = f"{payload} I will call you at noon."
+    summary = Summary(f"{payload} It was said.", id=payload, reason=payload, status="warning")
+    view = view_of(Dialogue.from_text("A: x\n"), summary.to_json())
+    values = {"view": view, "review": "", "version": "", "path": "/", "signed_in": True}
+    shown = page._PAGES.get_template("serve/review.html.j2").render(values)
+    talk = view_of(Dialogue.from_text(f"{payload}: {said}\nB: {said}"), Summary("x").to_json())
+    shown += page._PAGES.get_template("serve/review.html.j2").render({**values, "view": talk})
+    assert "<script>alert" not in shown
+    assert "<img" not in shown
+    assert "<svg" not in shown
+    assert shown.count("</textarea>") == shown.count("<textarea")
+    assert "49" not in shown
+    assert "\0" not in shown
+
+
+def test_a_key_without_the_scope_cannot_review(engine):
+    narrow = add_key(engine, "narrow", ["summaries"])
+
+    async def conversation(service):
+        async with service.client(key="", Accept="text/html", **OWN) as client:
+            await client.post("/login", data={"key": narrow})
+            return await client.get("/reviews"), await client.get("/")
+
+    refused, allowed = ask(engine, conversation)
+    assert (refused.status_code, allowed.status_code) == (403, 200)
+
+
+def test_entries_of_a_template_are_worded_as_in_text():
+    """With the role and the deadline of an action, and its owner once."""
+    examples = resources.files("dialogist") / "assets" / "examples"
+    dialogue = Dialogue.from_text((examples / "meeting.txt").read_text("utf-8"))
+    options = SummaryOptions(style="faithful")
+    [summary] = Summarizer.load("default").summarize([dialogue], options)
+    shape = PresentOptions(load_template("meeting"))
+    presented = replace(shape.apply(summary, dialogue), cited=dialogue)
+    worded = [one.text for one in view_of(dialogue, presented.to_json()).statements]
+    lines = "".join(text_of(presented)).splitlines()
+    assert worded
+    assert all(any(text in line for line in lines) for text in worded), (worded, lines)

@@ -1,0 +1,288 @@
+"""``dialogist serve`` and ``dialogist keys`` as an operator meets them; one real process."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from tests.service.test_api import CALL
+from typer.testing import CliRunner
+
+from dialogist.cli import serve as command
+from dialogist.cli.main import app as command_line
+from dialogist.formats import read_dialogues
+from dialogist.errors import ConfigError, ModelError, UsageError
+from dialogist.service.keys import add_key, valid_keys
+from dialogist.service.reviews import add_feedback, feedback_of
+from dialogist.service.settings import Settings, load_settings
+from dialogist.service.tables import open_store
+
+
+def run(*words):
+    return CliRunner().invoke(command_line, words)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return f"sqlite:///{tmp_path / 'service.db'}"
+
+
+def test_neither_process_of_the_service_loads_torch():
+    """In faithful style nobody needs it: it would double their memory and their start."""
+    code = "import sys, dialogist.service.server; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_keys_are_made_listed_and_revoked(store):
+    made = run("keys", "add", "desk", "--scope", "summaries", "--store", store)
+    assert re.fullmatch(r"dlg_[\w-]{43}\n", made.stdout)
+    assert run("keys", "list", "--store", store).stdout == "desk\tsummaries\n"
+    assert run("keys", "revoke", "desk", "--store", store).exit_code == 0
+    assert run("keys", "list", "--store", store).stdout == ""
+
+
+def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
+    engine = open_store(store)
+    add_key(engine, "desk")
+    pair = {"dialogue": CALL, "before": "x", "after": "The order is late."}
+    shared = {"verdict": "edited", "consent": True, "content": pair}
+    with engine.begin() as connection:
+        for given in (shared, {**shared, "verdict": "rejected"}, {"verdict": "approved"}):
+            add_feedback(connection, valid_keys(engine)[0].id, feedback_of(given))
+    engine.dispose()
+    output = tmp_path / "pairs.jsonl"
+    assert run("feedback", "export", "--store", store, "--output", str(output)).exit_code == 0
+    [found] = read_dialogues(output)
+    assert found.references == ("The order is late.",)
+    assert found.id == CALL["id"]
+
+
+def test_an_open_address_wants_a_key_first(store, monkeypatch):
+    served = []
+    monkeypatch.setattr("dialogist.service.server.run", lambda *given: served.append(given[0]))
+    with pytest.raises(UsageError, match="dialogist keys add"):
+        command.serve(host="0.0.0.0", port=0, store=store)
+    assert served == []
+    run("keys", "add", "desk", "--store", store)
+    command.serve(host="0.0.0.0", port=0, store=store)
+    assert [one.host for one in served] == ["0.0.0.0"]
+
+
+def test_no_key_is_made_where_the_service_cannot_start(store):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(UsageError, match="cannot listen there: Address already in use"):
+            command.serve(port=other.getsockname()[1], store=store)
+    with pytest.raises(UsageError, match="cannot listen"):
+        command.serve(host="no.such.host.invalid", store=store)
+    with pytest.raises(ModelError, match="nope"):
+        command.serve(port=0, model="nope", store=store)
+    assert valid_keys(open_store(store)) == []
+
+
+def test_what_annotators_wrote_is_stored_and_what_cannot_be_read_is_told(store, tmp_path, capsys):
+    run("keys", "add", "desk", "--store", store)
+    told = {**CALL, "summary": "The order is late."}
+    (tmp_path / "told.jsonl").write_text(json.dumps(told) + '\n{"a": 1}\n')
+    file = tmp_path / "told.jsonl"
+    assert command.import_annotated([file], "desk", consent=True, store=store) == 3
+    told = capsys.readouterr().err
+    assert "1 dialogue stored" in told
+    assert "1 record could not be read" in told
+
+
+def test_settings_come_from_file_environment_and_flags(tmp_path):
+    (tmp_path / "service.yaml").write_text("port: 1\nqueue_requests: 7\nhost: localhost\n")
+    environment = {"DIALOGIST_SERVE_PORT": "2", "DIALOGIST_SERVE_MODEL": "123", "HOME": "/"}
+    found = load_settings(tmp_path / "service.yaml", {"host": "::1", "store": None}, environment)
+    assert (found.port, found.queue_requests, found.host, found.model) == (2, 7, "::1", "123")
+    with pytest.raises(ConfigError, match="did you mean 'DIALOGIST_SERVE_PORT'"):
+        load_settings(None, {}, {"DIALOGIST_SERVE_PROT": "2"})
+    with pytest.raises(ConfigError, match="DIALOGIST_SERVE_PORT: key 'port'"):
+        load_settings(None, {}, {"DIALOGIST_SERVE_PORT": "many"})
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
+)
+def test_which_addresses_only_this_machine_reaches(host, is_loopback):
+    assert Settings(host=host).is_loopback is is_loopback
+
+
+def test_a_process_gives_a_first_key_answers_and_drains(store):
+    process, address, key = _started(store)
+    bearer = {"Authorization": f"Bearer {key}"}
+    try:
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            _wait_for(client)
+            said = [
+                {"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)
+            ]
+            body = json.dumps({**CALL, "utterances": said, "options": {"style": "faithful"}})
+            headers = {"Content-Type": "application/json"}
+            [model] = _children(process.pid, "model_process")
+            os.kill(model, signal.SIGKILL)
+            assert client.post("/v1/summaries", content=body, headers=headers).status_code == 200
+            with ThreadPoolExecutor(20) as pool:
+                sent = [
+                    pool.submit(client.post, "/v1/summaries", content=body, headers=headers)
+                    for _ in range(20)
+                ]
+                while not any(one.done() for one in sent):
+                    time.sleep(0.005)
+                process.send_signal(signal.SIGTERM)
+                statuses = [one.result().status_code for one in sent]
+        assert statuses == [200] * 20
+        assert process.wait(10) == 0
+        assert key not in process.stderr.read()
+    finally:
+        process.kill()
+        process.stderr.close()
+    assert os.path.exists(store.removeprefix("sqlite:///"))
+
+
+HANGS = """
+import re, sys
+if "dialogist.service.model_process" in sys.orig_argv:
+    from dialogist.pipeline import summarizer
+    real = summarizer.faithful_summaries
+    def patched(dialogues, *others):
+        if dialogues[0].id == "hangs":
+            re.match("(a+)+b", 60 * "a")  # for years, and no other thread runs meanwhile
+        return real(dialogues, *others)
+    summarizer.faithful_summaries = patched
+"""
+
+
+@pytest.mark.slow
+def test_a_dialogue_that_hangs_the_model_is_quarantined(store, tmp_path, monkeypatch):
+    """Requests that come while it hangs are answered."""
+    (tmp_path / "sitecustomize.py").write_text(HANGS)
+    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setenv("DIALOGIST_SERVE_STALL_SECONDS", "1")
+    process, address, key = _started(store)
+    bearer = {"Authorization": f"Bearer {key}"}
+    said = [{"speaker": "Ann", "text": "I will call you at noon today."}]
+    dialogues = [{"id": "hangs", "utterances": said}, *({**CALL, "id": f"{n}"} for n in range(5))]
+    try:
+        with (
+            httpx2.Client(base_url=address, headers=bearer, timeout=60) as client,
+            ThreadPoolExecutor(6) as pool,
+        ):
+            _wait_for(client)
+
+            def ask(dialogue):
+                body = {**dialogue, "options": {"style": "faithful"}}
+                reply = client.post("/v1/summaries", json=body)
+                return reply.json().get("code", reply.status_code)
+
+            found = list(pool.map(ask, dialogues))
+            assert found == ["internal", *[200] * 5]
+            assert list(map(ask, dialogues[:2])) == ["quarantined", 200]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert process.stderr.read().count("the process of the model hangs") == 2
+    finally:
+        process.kill()
+        process.stderr.close()
+
+
+def _started(store, *flags):
+    """A service in a process of its own; the process, its address and the first key."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["-m", "dialogist", "serve", "--port", str(port), "--store", store, *flags]
+    process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
+    key = process.stderr.readline().split("#key=")[1].strip()
+    return process, f"http://127.0.0.1:{port}", key
+
+
+@pytest.mark.slow
+def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(store):
+    """Also: SIGHUP reaches all of them, figures are summed, and SIGTERM ends all."""
+    process, address, key = _started(store, "--workers", "2")
+    logged = []
+    reader = threading.Thread(target=lambda: logged.extend(process.stderr))
+    reader.start()
+    bearer = {"Authorization": f"Bearer {key}"}
+    body = json.dumps({**CALL, "options": {"style": "faithful"}})
+    headers = {**bearer, "Content-Type": "application/json"}
+
+    def ask():
+        """With a connection of its own, which one of the processes takes."""
+        while True:
+            try:
+                path = f"{address}/v1/summaries"
+                return httpx2.post(path, content=body, headers=headers, timeout=60).status_code
+            except httpx2.TransportError:
+                time.sleep(0.05)
+
+    def count(words):
+        return sum(words in line for line in logged)
+
+    def wait_until(is_true):
+        for _ in range(600):
+            if is_true():
+                return
+            time.sleep(0.1)
+        raise AssertionError("".join(logged))
+
+    try:
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            _wait_for(client)
+        wait_until(lambda: count("Application startup complete") == 2)
+        assert {ask() for _ in range(20)} == {200}
+        text = httpx2.get(f"{address}/metrics", headers=bearer).text
+        assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 20.0' in text
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: count('"model reloaded"') == 2)
+        children = _children(process.pid)
+        os.kill(children[-1], signal.SIGKILL)
+        assert {ask() for _ in range(20)} == {200}
+        wait_until(lambda: count("Application startup complete") == 3)
+        assert {ask() for _ in range(20)} == {200}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert not any(os.path.exists(f"/proc/{pid}") for pid in children)
+    finally:
+        process.kill()
+        reader.join()
+        process.stderr.close()
+
+
+def _children(pid, words="spawn_main"):
+    """The processes that another started: by default those of a supervisor that answer requests."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{entry}/cmdline") as file:
+                is_ours = parent == pid and words in file.read()
+        except (OSError, ValueError):
+            continue
+        if is_ours:
+            found.append(int(entry))
+    return sorted(found)
+
+
+def _wait_for(client):
+    for _ in range(400):
+        try:
+            if client.get("/readyz").status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("the service does not start")

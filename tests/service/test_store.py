@@ -1,0 +1,330 @@
+"""The store: migrations, keys, stored batches, feedback; on SQLite, and on PostgreSQL if given."""
+
+import asyncio
+import json
+import time
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from tests.service.conftest import ask
+from tests.service.test_api import CALL, FAITHFUL, get
+from tests.service.test_worker import Slow
+
+from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.service import batches, tables
+from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
+from dialogist.service.problems import Problem
+from dialogist.service.reviews import feedback_of, training_pairs
+
+
+def rows_of(engine, table):
+    with engine.connect() as connection:
+        return connection.execute(sa.select(table)).all()
+
+
+def test_migrations_make_the_tables_that_the_code_uses(engine):
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+
+
+def test_an_old_store_is_brought_up_to_date_with_its_rows(engine):
+    """Its key is good, and the batch that it held is worked off."""
+    secret = add_key(engine, "old")
+    with engine.begin() as connection:
+        identity = batches.store_batch(connection, valid_keys(engine)[0].id, [CALL], FAITHFUL)
+    with engine.begin() as connection:
+        command.downgrade(tables.alembic_config(connection), "0001")
+    assert "reviews" not in sa.inspect(engine).get_table_names()
+    tables.upgrade(engine)
+    assert "reviews" in sa.inspect(engine).get_table_names()
+    assert KeyRing(engine, 60).find(secret).name == "old"
+
+    async def conversation(service):
+        async with service.client(secret) as client:
+            return await finished(client, f"/v1/batches/{identity}")
+
+    _, [result] = ask(engine, conversation)
+    assert (result["id"], result["status"]) == (CALL["id"], "ok")
+
+
+def test_a_store_of_a_newer_release_is_refused(engine):
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(DataError, match="newer release"):
+        tables.upgrade(engine)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://x/y", ""])
+def test_an_address_that_is_no_store_is_refused(url):
+    with pytest.raises(ConfigError, match="store"):
+        tables.open_store(url)
+
+
+def test_a_key_is_stored_as_its_hash_and_can_be_revoked(engine):
+    secret = add_key(engine, "desk", ["summaries"])
+    ring = KeyRing(engine, 60)
+    assert ring.find(secret).scopes == {"summaries"}
+    assert ring.find(secret[:-1]) is None
+    assert secret not in str(rows_of(engine, tables.keys))
+    session = ring.open_session(ring.find(secret), 1)
+    assert ring.find_session(session).name == "desk"
+    assert session not in str(rows_of(engine, tables.sessions))
+    revoke_key(engine, "desk")
+    assert valid_keys(engine) == []
+    assert KeyRing(engine, 60).find(secret) is None
+    assert KeyRing(engine, 60).find_session(session) is None
+    assert [row.action for row in rows_of(engine, tables.audit)] == ["key added", "key revoked"]
+
+
+def test_names_and_scopes_of_keys_are_checked(engine):
+    add_key(engine, "desk")
+    with pytest.raises(UsageError, match="another key has it"):
+        add_key(engine, "desk")
+    with pytest.raises(UsageError, match="did you mean 'batches'"):
+        add_key(engine, "new", ["batch"])
+    with pytest.raises(UsageError, match="letters"):
+        add_key(engine, "\x1b[2J")
+    with pytest.raises(UsageError, match="no such key"):
+        revoke_key(engine, "nobody")
+
+
+def test_a_rate_is_exact():
+    bucket = TokenBucket(1000)
+    assert sum(bucket.take(now / 100) == 0 for now in range(12_000)) in range(2998, 3002)
+
+
+def add(client, dialogues, **headers):
+    body = {"dialogues": dialogues, "options": FAITHFUL}
+    return client.post("/v1/batches", json=body, headers=headers)
+
+
+async def finished(client, path):
+    for _ in range(500):
+        status = (await client.get(path)).json()
+        if status["status"] == "done":
+            lines = (await client.get(f"{path}/results")).text.splitlines()
+            return status, [json.loads(line) for line in lines]
+        await asyncio.sleep(0.01)
+    raise AssertionError(status)
+
+
+def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
+    dialogues = [{**CALL, "id": str(n)} for n in range(20)]
+    dialogues[3] = {"id": "3", "text": 7}
+    dialogues[4] = "no object"
+
+    async def conversation(service):
+        async with service.client() as client:
+            reply = await add(client, dialogues)
+            return reply, await finished(client, reply.headers["Location"])
+
+    reply, (status, results) = ask(engine, conversation)
+    assert reply.status_code == 202
+    assert (status["done"], status["failed"]) == (18, 2)
+    assert [one["id"] for one in results[:4]] == ["0", "1", "2", "3"]
+    assert results[3]["error"]["code"] == results[4]["error"]["code"] == "unreadable_dialogue"
+    assert results[0]["text"]
+    assert all(row.dialogue is None for row in rows_of(engine, tables.items))
+
+
+def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
+    lines = [json.dumps({**CALL, "id": "0"}), '{"id": "1", ', "", json.dumps({**CALL, "id": "2"})]
+
+    async def conversation(service):
+        async with service.client() as client:
+            kind = {"Content-Type": "application/x-ndjson"}
+            reply = await client.post("/v1/batches", content="\n".join(lines), headers=kind)
+            return reply, await finished(client, reply.headers["Location"])
+
+    reply, (status, results) = ask(engine, conversation)
+    assert reply.status_code == 202
+    assert (status["done"], status["failed"]) == (2, 1)
+    assert results[1]["error"] == {
+        "code": "unreadable_dialogue",
+        "detail": "line 2: cannot be read at column 13",
+    }
+    assert results[2]["id"] == "2"
+
+
+def test_nobody_else_may_read_the_store(tmp_path):
+    tables.open_store(f"sqlite:///{tmp_path}/service.db").dispose()
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_batch_goes_on_after_a_restart(engine):
+    model = Slow(is_open=False)
+    key = add_key(engine, "desk")
+
+    async def begin(service):
+        async with service.client(key) as client:
+            reply = await add(client, [{**CALL, "id": str(n)} for n in range(30)])
+            while not model.begun:
+                await asyncio.sleep(0.001)
+            return reply
+
+    reply = ask(engine, begin, model, drain_seconds=0)
+    model.go.set()
+    with engine.begin() as connection:  # as if the minute of the lease were over
+        connection.execute(sa.update(tables.items).values(lease=0.0))
+
+    async def go_on(service):
+        async with service.client(key) as client:
+            return await finished(client, reply.headers["Location"])
+
+    status, results = ask(engine, go_on)
+    assert status["done"] == 30
+    assert [one["id"] for one in results] == [str(n) for n in range(30)]
+
+
+def test_two_processes_never_lease_the_same_item(engine):
+    add_key(engine, "desk")
+    key_id = valid_keys(engine)[0].id
+    with engine.begin() as connection:
+        batches.store_batch(connection, key_id, [CALL] * 10, {})
+    one = batches.lease_items(engine, "one", 6)
+    other = batches.lease_items(engine, "other", 6)
+    assert [item.number for item in (*one, *other)] == list(range(10))
+    batches.finish_item(engine, one[0], "other", {"state": "done", "result": {}})
+    assert rows_of(engine, tables.items)[0].state == "waiting"
+
+
+def test_an_item_that_was_begun_twice_is_given_up(engine):
+    add_key(engine, "desk")
+    key_id = valid_keys(engine)[0].id
+    with engine.begin() as connection:
+        batches.store_batch(connection, key_id, [CALL], {})
+    for owner in ("first", "second"):
+        assert len(batches.lease_items(engine, owner, 1)) == 1
+        with engine.begin() as connection:
+            connection.execute(sa.update(tables.items).values(lease=0.0))
+    assert batches.lease_items(engine, "third", 1) == []
+    [row] = rows_of(engine, tables.items)
+    assert (row.state, row.result["error"]["code"], row.dialogue) == ("failed", "quarantined", None)
+
+
+def test_the_same_request_twice_makes_one_batch(engine):
+    async def conversation(service):
+        async with service.client() as client:
+            once = {"Idempotency-Key": "k1"}
+            same = await asyncio.gather(*(add(client, [CALL], **once) for _ in range(2)))
+            other = await add(client, [CALL, CALL], **once)
+            return same, other
+
+    same, other = ask(engine, conversation)
+    assert len({one.json()["id"] for one in same}) == 1
+    assert len(rows_of(engine, tables.batches)) == 1
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+
+
+def test_a_batch_belongs_to_its_key_and_can_be_deleted(engine):
+    async def conversation(service):
+        async with service.client() as client, service.client(add_key(engine, "x")) as stranger:
+            path = (await add(client, [CALL])).headers["Location"]
+            foreign = [await stranger.get(path), await stranger.delete(path)]
+            gone = await client.delete(path)
+            return foreign, gone, await client.get(path)
+
+    foreign, gone, after = ask(engine, conversation)
+    assert [one.status_code for one in foreign] == [404, 404]
+    assert (gone.status_code, after.status_code) == (204, 404)
+    assert rows_of(engine, tables.items) == []
+
+
+def test_what_is_old_is_forgotten(engine):
+    add_key(engine, "desk")
+    key_id = valid_keys(engine)[0].id
+    with engine.begin() as connection:
+        old = batches.store_batch(connection, key_id, [CALL], {})
+        connection.execute(sa.update(tables.batches).values(created=time.time() - 8 * 86400))
+        batches.store_batch(connection, key_id, [CALL], {})
+    assert tables.forget(engine, 7)["batches"] == 1
+    assert old not in {row.batch_id for row in rows_of(engine, tables.items)}
+    assert len(rows_of(engine, tables.items)) == 1
+
+
+def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
+    async def conversation(service):
+        async with service.client() as client:
+            await client.post("/v1/summaries", json={**CALL, "options": FAITHFUL})
+            verdict = {"verdict": "edited", "edits": {"kept": 2, "changed": 1}, "wrong": 1}
+            return await client.post("/v1/feedback", json=verdict)
+
+    assert ask(engine, conversation).status_code == 201
+    whole = "".join(str(rows_of(engine, one)) for one in tables.metadata.sorted_tables)
+    assert "order" not in whole
+    assert rows_of(engine, tables.feedback_table)[0].edits == {"kept": 2, "changed": 1, "wrong": 1}
+
+
+def test_a_refusal_of_feedback_says_which_field_is_wrong():
+    for values, told in (
+        ({"verdict": "edited", "edits": {"rewritten": 1}}, "edits: Input should be 'kept'"),
+        ({"verdict": "x"}, "verdict: Input should be 'approved'"),
+        ({"verdict": "approved", "right": -1}, "right: "),
+        ({"verdict": "approved", "secret": 1}, "use only verdict, edits"),
+    ):
+        with pytest.raises(Problem) as refused:
+            feedback_of(values)
+        assert refused.value.detail.startswith(told)
+
+
+def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
+    pair = {"dialogue": CALL, "before": "x", "after": "Ann waits; her phone is 555 010 0199."}
+
+    async def conversation(service):
+        async with service.client() as client:
+            refused = await client.post("/v1/feedback", json={"verdict": "edited", "content": pair})
+            body = {"verdict": "edited", "content": pair, "consent": True}
+            once = {"Idempotency-Key": "f1"}
+            taken = [await client.post("/v1/feedback", json=body, headers=once) for _ in range(2)]
+            return refused, taken
+
+    refused, taken = ask(engine, conversation)
+    assert refused.status_code == 400
+    assert [one.status_code for one in taken] == [201, 200]
+    [found] = training_pairs(engine)
+    assert found["summary"] == "[PERSON_1] waits; her phone is [PHONE_1]."
+    assert found["utterances"][0]["speaker"] == "[PERSON_1]"
+    assert "555" not in json.dumps(found)
+
+
+def test_a_summary_can_be_stored_for_review_and_is_closed_by_feedback(engine):
+    async def conversation(service):
+        async with service.client() as client:
+            body = {**CALL, "options": FAITHFUL, "review": True}
+            made = await client.post("/v1/summaries", json=body)
+            identity = made.headers["Location"].rpartition("/")[2]
+            listed = (await client.get("/v1/reviews")).json()["reviews"]
+            shown = (await client.get(f"/v1/reviews/{identity}")).json()
+            verdict = {"verdict": "approved", "review": identity}
+            closed = [await client.post("/v1/feedback", json=verdict) for _ in range(2)]
+            return made, identity, listed, shown, closed
+
+    made, identity, listed, shown, closed = ask(engine, conversation)
+    assert [one["id"] for one in listed] == [identity]
+    assert shown["summary"] == made.json()
+    assert shown["dialogue"]["utterances"][1]["text"] == CALL["utterances"][1]["text"]
+    assert [one.status_code for one in closed] == [201, 409]
+    [row] = rows_of(engine, tables.reviews)
+    assert (row.state, row.dialogue, row.summary) == ("approved", None, None)
+    [left] = ask(engine, get("/v1/reviews"))
+    assert left.json() == {"reviews": []}
+
+
+def test_nothing_of_a_deleted_batch_stays_in_the_files(tmp_path):
+    store = tables.open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    add_key(store, "desk")
+    owner = valid_keys(store)[0].id
+    with store.begin() as connection:
+        said = {"dialogue": "Ann: SECRETWORD, please."}
+        batch = batches.store_batch(connection, owner, [said] * 50, {})
+
+    def stored():
+        return b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+    assert b"SECRETWORD" in stored()
+    batches.remove_batch(store, owner, batch)
+    assert b"SECRETWORD" not in stored()
+    store.dispose()
