@@ -9,15 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dialogist.errors import DialogistError
-from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.records import Dialogue, Draft, Statement, Summary, SummaryOptions, Utterance
 
 __version__ = "0.2.0"
 __all__ = [
-    "DecodingOptions",
     "DialogistError",
     "Dialogue",
+    "Draft",
     "ReadOptions",
     "Session",
+    "Statement",
     "Summarizer",
     "Summary",
     "SummaryOptions",
@@ -28,17 +29,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from dialogist.formats import ReadOptions, read_dialogues
-    from dialogist.decoding import DecodingOptions
-    from dialogist.model_folder.options import SummaryOptions
-    from dialogist.pipeline.summarizer import Session, Summarizer
+    from dialogist.summarizer import Session, Summarizer
 else:  # a type checker must not take any name for one of ours
     # Imported only when asked for: ``dialogist --help`` stays fast.
     _LAZY = {
-        "DecodingOptions": "dialogist.decoding",
         "ReadOptions": "dialogist.formats",
-        "Session": "dialogist.pipeline.summarizer",
-        "Summarizer": "dialogist.pipeline.summarizer",
-        "SummaryOptions": "dialogist.model_folder.options",
+        "Session": "dialogist.summarizer",
+        "Summarizer": "dialogist.summarizer",
         "read_dialogues": "dialogist.formats",
     }
 

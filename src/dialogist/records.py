@@ -1,18 +1,19 @@
-"""The records that flow through Dialogist: immutable, made of plain text, no tensors.
+"""The records that flow through Dialogist: immutable, made of plain values.
 
-reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summary
+reader -> Dialogue -writer-> Draft -ground-> Statement -> Summary
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias, get_args
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Literal, TypeAlias, cast, get_args
 
-from dialogist.errors import DataError, UsageError
-from dialogist.record_json import JSON as JSON
-from dialogist.record_json import from_json, to_json
+from dialogist.errors import DataError, UsageError, nearest
 
-SCHEMA_VERSION = 3
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+
+SCHEMA_VERSION = 4
 """Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
 PROFILE = "profile"
@@ -54,6 +55,7 @@ class Dialogue:
     ``profile`` is what is known of the customer beside the dialogue (plan, city, earlier tickets):
     texts under the names of their fields. Lists of utterances and of references become tuples.
     ``is_verbatim``: it was read from JSON that has the same texts under the same numbers.
+    ``cache`` keeps what is worked out of it once and asked for by several packages.
 
     Example:
         >>> Dialogue.from_text("Ann: Lunch at noon?\nBo: Yes, at Luigi's.").speakers
@@ -66,6 +68,7 @@ class Dialogue:
     metadata: Mapping[str, JSON] = field(default_factory=dict, hash=False)
     profile: Mapping[str, str] = field(default_factory=dict, hash=False)
     is_verbatim: bool = field(default=False, compare=False, repr=False)
+    cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make lists tuples, and refuse what is neither.
@@ -74,7 +77,17 @@ class Dialogue:
             UsageError: a field holds something of another kind.
         """
         for name, kind in (("utterances", Utterance), ("references", str)):
-            object.__setattr__(self, name, _tuple_of(kind, name, getattr(self, name)))
+            values = getattr(self, name)
+            if not isinstance(values, tuple | list):
+                wrong = type(values).__name__
+                raise UsageError(f"Dialogue: {name} must be a list or a tuple, not {wrong}")
+            for number, value in enumerate(values):
+                if not isinstance(value, kind):
+                    raise UsageError(
+                        f"Dialogue: {name}[{number}] must be of type {kind.__name__}, "
+                        f"not {type(value).__name__}"
+                    )
+            object.__setattr__(self, name, tuple(values))
         if not isinstance(self.id, str):
             raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
         for name in ("metadata", "profile"):  # copied: a caller's own may change
@@ -87,7 +100,7 @@ class Dialogue:
                 raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
 
     def __hash__(self) -> int:
-        """Of its ends alone: caches ask again and again, and a dialogue may have hours."""
+        """Of its ends alone: a dialogue may have hours."""
         return hash((self.id, len(self.utterances), self.utterances[:2], self.utterances[-2:]))
 
     @classmethod
@@ -104,27 +117,19 @@ class Dialogue:
             raise UsageError(f"Dialogue: text must be text, not {type(text).__name__}")
         turns: list[tuple[str, str]] = []
         for line in filter(None, map(str.strip, text.splitlines())):
-            speaker, colon, said = line.partition(":")
-            if colon and (not said or said[0].isspace()):
-                turns.append((speaker.strip(), said.strip()))
+            speaker, colon, words = line.partition(":")
+            if colon and (not words or words[0].isspace()):
+                turns.append((speaker.strip(), words.strip()))
             elif turns:
                 turns[-1] = (turns[-1][0], f"{turns[-1][1]}\n{line}".strip())
             else:
                 turns.append(("", line))
-        return cls(tuple(Utterance(speaker, said) for speaker, said in turns), id)
+        return cls(tuple(Utterance(speaker, words) for speaker, words in turns), id)
 
     @property
     def speakers(self) -> tuple[str, ...]:
         """The distinct non-empty speakers, in order of appearance."""
         return tuple(dict.fromkeys(u.speaker for u in self.utterances if u.speaker))
-
-    def with_profile_turns(self) -> "Dialogue":
-        """The dialogue with the fields of its profile as first utterances, which nobody speaks."""
-        if not self.profile:
-            return self
-        known = ((name.replace("_", " "), value) for name, value in self.profile.items())
-        turns = (Utterance("", f"profile {name}: {value}") for name, value in known)
-        return replace(self, utterances=(*turns, *self.utterances), profile={})
 
 
 def title_of_field(name: str) -> str:
@@ -132,17 +137,301 @@ def title_of_field(name: str) -> str:
     return " ".join(name.replace("_", " ").split())
 
 
-def _tuple_of(kind: type, name: str, values: object) -> tuple[object, ...]:
-    """A field of a dialogue whose values are all of one kind."""
-    if not isinstance(values, tuple | list):
-        raise UsageError(f"Dialogue: {name} must be a list or a tuple, not {type(values).__name__}")
-    for number, value in enumerate(values):
-        if not isinstance(value, kind):
-            found = type(value).__name__
-            raise UsageError(
-                f"Dialogue: {name}[{number}] must be of type {kind.__name__}, not {found}"
-            )
-    return tuple(values)
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
+
+    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1: the
+    share of the statement that the span was found to hold; 1 where the writer cited or quoted it.
+    """
+
+    utterance: int
+    start: int
+    end: int
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A sentence as a writer hands it in; `dialogist.grounding.ground` makes a `Statement` of it.
+
+    ``lines`` are the numbers, from 0, of the utterances that it says it rests on, ``section`` the
+    part of the form that it belongs to. ``quotes``: where the text is made of the dialogue's own
+    words, their places. ``importance``: how likely a summary must hold it, between 0 and 1.
+    """
+
+    text: str
+    lines: tuple[int, ...] = ()
+    section: str = ""
+    quotes: tuple[EvidenceSpan, ...] = ()
+    importance: float | None = None
+
+
+Verdict: TypeAlias = Literal[
+    "quoted",  # words of the dialogue, with their speaker
+    "supported",  # a verifier accepts it
+    "doubtful",  # nothing verifies it
+    "contradicted",  # the dialogue speaks against it: see reasons
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of a summary: ``text`` is ``summary.text[start:end]``.
+
+    ``evidence`` is the best first; of what is quoted it is all that the statement rests on.
+    ``reasons`` say in plain words why the verdict is what it is. ``importance``: how likely a
+    summary must hold the statement, not how likely it is true, so do not filter by it. ``profile``
+    names the fields of the user profile that it rests on, such as ``profile.city``.
+    """
+
+    text: str
+    start: int = 0
+    end: int = 0
+    section: str = ""
+    evidence: tuple[EvidenceSpan, ...] = ()
+    verdict: Verdict = "doubtful"
+    reasons: tuple[str, ...] = ()
+    importance: float | None = None
+    profile: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a dialogue the writer was given."""
+
+    utterances: int = 0
+    utterances_read: int = 0
+    words: int = 0
+    words_read: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the dialogue was left out."""
+        return self.utterances == self.utterances_read and self.words == self.words_read
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something to know before trusting a summary as a whole; of one statement see its reasons."""
+
+    kind: Literal[
+        "not_read",  # nothing was summarized; reason says why
+        "length",  # a wish for the length could not be met
+        "cut",  # the summary ends at a limit of the writer
+        "input",  # what was changed before reading
+    ]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A value of the dialogue, such as a phone number or an amount, in utterance ``utterance``.
+
+    ``text`` is what is said, at ``start`` to ``end`` of the utterance's text; ``kind`` such as
+    ``PHONE``. ``mask`` is what the writer was shown instead, empty if it was shown the text itself.
+    ``in_summary``: the summary holds it.
+    """
+
+    kind: str
+    text: str
+    utterance: int
+    start: int
+    end: int
+    mask: str = ""
+    in_summary: bool = False
+
+
+Status: TypeAlias = Literal[
+    "ok",  # every statement is quoted or supported
+    "warning",  # a statement is contradicted, or the summary was cut off
+    "unchecked",  # no statement is contradicted, and nothing verifies some of them
+    "low_confidence",  # no statement mattered or had room
+    "too_short",  # fewer than six words were said
+    "unsupported_language",  # the writer does not read it; no text
+    "empty",  # there is nothing to summarize; no text
+    "error",  # this dialogue failed; reason has an error id that is also on stderr; no text
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The summary of one dialogue.
+
+    ``status`` says whether it can be used as it is, and ``reason`` why. ``statements`` are all of
+    ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that of the
+    weights which it used.
+    """
+
+    text: str
+    id: str = ""
+    status: Status = "ok"
+    reason: str = ""
+    statements: tuple[Statement, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    warnings: tuple[Warning, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict, hash=False)
+    writer: str = ""
+    licence: str = ""
+
+    def to_json(self) -> dict[str, JSON]:
+        """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
+        return {"schema_version": SCHEMA_VERSION, **to_json(self)}
+
+    @classmethod
+    def from_json(cls, values: "Mapping[str, Any] | str") -> "Summary":
+        """The summary that `to_json` gave the values of; or their JSON text, such as a line.
+
+        Versions 3 (of release 0.2) and 4 are read; keys that are not known are left alone.
+
+        Raises:
+            DataError: it is no JSON, of another version, or a field has a wrong value.
+        """
+        from pydantic import TypeAdapter, ValidationError  # takes a tenth of a second
+
+        try:
+            record = json.loads(values) if isinstance(values, str) else values
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"Summary: not JSON: {error}") from None
+        if not isinstance(record, Mapping):
+            raise DataError(f"Summary: expected an object, found {type(record).__name__}")
+        version = record.get("schema_version")
+        if version not in (3, SCHEMA_VERSION):
+            raise DataError(f"Summary: schema_version {version}; this release reads 3 and 4")
+        try:
+            current = _from_version_3(record) if version == 3 else record
+            adapter = TypeAdapter(cls)
+            return adapter.validate_json(json.dumps(current), strict=True)
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in wrong["loc"])
+            raise DataError(f"Summary{place}: {wrong['msg']}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"Summary: a field has a wrong value: {error}") from None
+
+
+_VERDICTS = {"quoted": "quoted", "checked": "supported"}
+"""Kinds of statements of version 3 as verdicts."""
+
+
+def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary of release 0.2 in today's fields: sentences, kinds, checks and their warnings."""
+    told = record.get("warnings", [])
+    statements = []
+    for sentence in record.get("sentences") or record.get("key_points") or ():
+        start, end = sentence.get("start", 0), sentence.get("end", 0)
+        verdict = _VERDICTS.get(sentence.get("kind", "free"), "doubtful")
+        statements.append(
+            {
+                **sentence,
+                "section": sentence.get("label", ""),
+                "importance": sentence.get("confidence"),
+                "verdict": "contradicted" if sentence.get("check") == "failed" else verdict,
+                "reasons": [
+                    w["message"] for w in told if 0 <= w.get("start", -1) < end and start < w["end"]
+                ],
+            }
+        )
+    kinds = {"not_read", "length", "cut", "input"}
+    coverage = record.get("coverage", {})
+    status = record.get("status", "ok")
+    return {
+        **record,
+        "status": "warning" if status == "truncated" else status,
+        "statements": statements,
+        "coverage": {
+            "words": coverage.get("tokens", 0),
+            "words_read": coverage.get("tokens_read", 0),
+            **coverage,
+        },
+        "warnings": [w for w in told if w.get("start", -1) < 0 and w["kind"] in kinds],
+        "writer": record.get("model", ""),
+    }
+
+
+def to_json(record: object) -> dict[str, JSON]:
+    """The fields of a record as JSON values: tuples as lists, NaN as null."""
+    shown = (f for f in fields(cast(Any, record)) if f.init)
+    return {f.name: _json_value(getattr(record, f.name)) for f in shown}
+
+
+def _json_value(value: Any) -> JSON:
+    if is_dataclass(value):
+        return to_json(value)
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return [_json_value(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+Length: TypeAlias = Literal["short", "medium", "long"]
+"""How long a summary is to be."""
+Perspective: TypeAlias = Literal["name", "role"]
+"""What people are called in a summary."""
+MaskStage: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the writer reads, or in what is shown."""
+MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
+"""Whose names are masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryOptions:
+    """What is asked of a summary.
+
+    ``length``: a share of the dialogue's words (docs/reference/summary.md); ``words``: instead at
+    most so many, in whole statements. ``focus``: only what is about this speaker. ``perspective``:
+    people by name or by role; ``names``: speakers by another name. ``mask``: where personal data
+    are masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
+
+    Raises:
+        UsageError: a value is none of those that there are.
+    """
+
+    length: Length = "medium"
+    words: int | None = None
+    focus: str | None = None
+    perspective: Perspective | None = None
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
+    mask: MaskStage | None = None
+    mask_names: MaskedNames = "none"
+    evidence: bool = True
+
+    def __post_init__(self) -> None:
+        choices = {
+            "length": get_args(Length),
+            "perspective": (None, *get_args(Perspective)),
+            "mask": (None, *get_args(MaskStage)),
+            "mask_names": get_args(MaskedNames),
+            "evidence": (True, False),
+        }
+        for name, values in choices.items():
+            if getattr(self, name) not in values:
+                shown = ", ".join(map(str, values))
+                raise UsageError(f"{name} must be one of {shown}, not {getattr(self, name)!r}")
+        if self.words is not None and (type(self.words) is not int or self.words < 1):
+            raise UsageError(f"words must be a number of at least 1, not {self.words!r}")
+        if self.focus is not None and not isinstance(self.focus, str):
+            raise UsageError(f"focus must be a speaker's name, not {self.focus!r}")
+        if self.mask is None and self.mask_names != "none":
+            raise UsageError("mask_names has an effect with mask only")
+
+    def changed(self, **changes: object) -> "SummaryOptions":
+        """The same with some values changed.
+
+        Raises:
+            UsageError: there is no such option, or a value is wrong.
+        """
+        known = [f.name for f in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise UsageError(f"no option {name}{nearest(name, known)}")
+        return replace(self, **cast(Any, changes))
+
+
+# Of the laboratory; they move there with its data preparation.
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,42 +444,6 @@ class SubSummary:
 
     label: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """``tokens`` of utterance number ``utterance`` (from 0) that no model read, and why not."""
-
-    utterance: int
-    tokens: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a dialogue the model was given, and what was left out.
-
-    Tokens are the model's own. A dialogue is read whole when ``utterances_read == utterances`` and
-    ``tokens_read == tokens``. ``target_cut`` counts summary tokens beyond the limit, in training.
-    ``windows`` are the parts that a long dialogue was read in: first utterance and the one after
-    the last, in the dialogue's own numbers (none: it was read in one). ``dropped`` tells what was
-    left out. ``use`` has, where evidence was asked for, each utterance's share of it; they sum to 1
-    where there is any.
-    """
-
-    utterances: int = 0
-    utterances_read: int = 0
-    tokens: int = 0
-    tokens_read: int = 0
-    target_cut: int = 0
-    windows: tuple[tuple[int, int], ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    use: tuple[float, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing of the dialogue was left out."""
-        return self.utterances == self.utterances_read and self.tokens == self.tokens_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,214 +471,9 @@ class Example:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSpan:
-    """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
-
-    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1:
-    how likely the span is right evidence; in faithful style the statement's ``confidence``.
-    """
-
-    utterance: int
-    start: int
-    end: int
-    score: float
-
-
-Check: TypeAlias = Literal[
-    "passed",  # it is reported or quoted: made of its evidence, so no check ran
-    "failed",  # the network wrote it, and a check complains: see warnings with its place
-    "unchecked",  # the network wrote it, and nothing verifies it
-]
-
-StatementKind: TypeAlias = Literal[
-    "free",  # written by a network; it may be wrong
-    "reported",  # its evidence in the third person, by rules
-    "quoted",  # words of the dialogue, with their speaker
-    "checked",  # reserved for a trained verifier; no released model makes it
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A part of a summary: ``text`` is ``summary.text[start:end]``.
-
-    ``label`` is its key point, if it is about one. ``evidence`` is the best first; of what is
-    reported or quoted it is all that the statement rests on. ``confidence`` in faithful style is
-    importance: how likely a summary must hold the statement, not how likely it is true, so do not
-    filter by it. In free style it is the geometric mean of the tokens' probabilities, None for
-    systems without any. ``check`` is what the checks say of it, ``kind`` how it was made.
-    ``profile`` names the fields of the user profile that it rests on, such as ``profile.city``.
-    """
-
-    text: str
-    start: int = 0
-    end: int = 0
-    label: str = ""
-    evidence: tuple[EvidenceSpan, ...] = ()
-    confidence: float | None = None
-    check: Check = "unchecked"
-    kind: StatementKind = "free"
-    profile: tuple[str, ...] = ()
-
-
-WarningKind: TypeAlias = Literal[
-    "name",  # the dialogue lacks this name
-    "speaker",  # nobody has this speaker tag
-    "number",  # the dialogue lacks this number or time
-    "entity",  # the dialogue lacks this weekday, month, address, phone number or code
-    "swap",  # somebody else does it in the dialogue
-    "speaker_mismatch",  # the best line is not by the subject of the sentence
-    "negation",  # a denial does not fit what was said
-    "uncited",  # a word of it is missing from the cited lines
-    "repeated",  # one phrase gives the same value twice
-    "contradiction",  # the cited lines deny it, or say it of somebody else
-    "declined",  # the next answer turns it down
-    "tentative",  # the cited lines only ask, offer or consider it; check is unchecked
-    "stale",  # another value of the same kind is said later; check is unchecked
-    "mixed",  # no single line says all of it; check is unchecked
-    "unsure",  # the confidence is below min_confidence; check is unchecked
-    "no_evidence",  # no line supports it; check is unchecked
-    "removed",  # a statement was left out because the dialogue does not support it
-    "truncated",  # the end of the dialogue was not read
-    "cut",  # the summary ends at the limit of the search
-    "plan_cut",  # the plan ends at the limit of the search
-    "not_read",  # nothing was summarized; reason says why
-    "length",  # a wish for the length could not be met
-    "input",  # what was changed before reading
-]
-"""Of the network's sentences: ``name`` to ``declined`` make their ``check`` ``failed``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:
-    """Something to know before trusting a summary; ``text`` is ``summary.text[start:end]``.
-
-    Both are -1 where it is about no span of the summary.
-    """
-
-    kind: WarningKind
-    message: str
-    start: int = -1
-    end: int = -1
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A value of the dialogue, such as a phone number or an amount, in utterance ``utterance``.
-
-    ``text`` is what is said, at ``start`` to ``end`` of the utterance's text; ``kind`` such as
-    ``PHONE``. ``mask`` is what the model was shown instead, empty if it was shown the text itself.
-    ``in_summary``: the summary holds it.
-    """
-
-    kind: str
-    text: str
-    utterance: int
-    start: int
-    end: int
-    mask: str = ""
-    in_summary: bool = False
-
+# Names of before, for modules that are not moved yet; gone when they are.
 
 Style: TypeAlias = Literal["faithful", "free"]
-"""Whether a summary tells and quotes what was said, or is written by the model."""
-Length: TypeAlias = Literal["short", "medium", "long"]
-"""How long a summary is to be."""
 LongInput: TypeAlias = Literal["windows", "cut"]
-"""What becomes of a dialogue that is longer than the model can read at once."""
-Perspective: TypeAlias = Literal["name", "role"]
-"""What people are called in a summary."""
-MaskStage: TypeAlias = Literal["input", "output"]
-"""Where personal data are masked: in what the model reads, or in what is shown."""
-MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
-"""Whose names are masked."""
-
-Status: TypeAlias = Literal[
-    "ok",  # every statement is reported or quoted
-    "warning",  # a check complains, a sentence was left out, or the summary was cut off
-    "unchecked",  # the network wrote the text; no check complains, and nothing verifies it
-    "truncated",  # part of the dialogue was not read: only with --long cut
-    "low_confidence",  # the network was unsure, or no statement mattered or had room
-    "too_short",  # fewer than six words were said
-    "unsupported_language",  # not the model's language; faithful style reads English; no text
-    "empty",  # there is nothing to summarize; no text
-    "error",  # this dialogue failed; reason has an error id that is also on stderr; no text
-]
-STATUSES: tuple[Status, ...] = get_args(Status)
-
-_NO_TEXTS = frozenset({"id", "status", "model", "licence"})
-"""Fields of a summary that hold no words about the dialogue: no name, no number of anybody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The summary of one dialogue.
-
-    ``status`` says whether it can be used as it is, and ``reason`` why. ``score`` is the mean
-    log-probability of a token in nats, None for systems without one. ``sentences`` are all
-    statements of ``text``. ``key_points`` are its parts by key point where the model writes by
-    these (joined, their texts are ``text``). ``alternatives`` are the further hypotheses of
-    ``--n-best``, best first. ``timings`` are seconds by step, shared equally by the dialogues of a
-    batch. ``model`` wrote it, and ``licence`` is that of the weights that were used: the model's,
-    or in faithful style the selector's.
-    """
-
-    text: str
-    id: str = ""
-    status: Status = "ok"
-    reason: str = ""
-    score: float | None = None
-    key_points: tuple[Statement, ...] = ()
-    sentences: tuple[Statement, ...] = ()
-    coverage: Coverage = field(default_factory=Coverage)
-    warnings: tuple[Warning, ...] = ()
-    entities: tuple[Entity, ...] = ()
-    alternatives: tuple[str, ...] = ()
-    timings: Mapping[str, float] = field(default_factory=dict, hash=False)
-    model: str = ""
-    licence: str = ""
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether it ends at a limit of the search, not where the system would have ended."""
-        return any(warning.kind in ("cut", "plan_cut") for warning in self.warnings)
-
-    def map_text(self, change: Callable[[str], str]) -> "Summary":
-        """The summary with its plain texts changed, as masking and renaming do.
-
-        These are all fields of text but those that name something (``id``, ``model`` ...) and
-        ``text``, whose parts have places in it: who changes these must move the places. A new
-        field is among them without being named here.
-        """
-        changed: dict[str, Any] = {}
-        for name in (f.name for f in fields(self) if f.name not in _NO_TEXTS | {"text"}):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                changed[name] = change(value)
-            elif isinstance(value, tuple) and all(isinstance(one, str) for one in value):
-                changed[name] = tuple(map(change, value))
-        return replace(self, **changed)
-
-    def to_json(self) -> dict[str, JSON]:
-        """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
-        return {"schema_version": SCHEMA_VERSION, **to_json(self)}
-
-    @classmethod
-    def from_json(cls, values: "Mapping[str, JSON] | str") -> "Summary":
-        """The summary that `to_json` gave the values of; or their JSON text, such as a line.
-
-        Raises:
-            DataError: it is no JSON, of a newer version, or a field has a wrong value.
-        """
-        try:
-            found = json.loads(values) if isinstance(values, str) else values
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"Summary: not JSON: {error}") from None
-        version = found.get("schema_version", 1) if isinstance(found, Mapping) else 1
-        if not isinstance(version, int) or version > SCHEMA_VERSION:
-            raise DataError(
-                f"Summary: schema_version {version}; this release reads up to {SCHEMA_VERSION}"
-            )
-        return from_json(cls, found)
+StatementKind: TypeAlias = Literal["free", "reported", "quoted", "checked"]
+WarningKind: TypeAlias = str

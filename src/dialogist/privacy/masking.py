@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+from dialogist.language.tokens import Replaced
 from dialogist.privacy.finding import is_person
 from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
-from dialogist.records import JSON, Dialogue, Entity, Statement, Summary, Warning
-from dialogist.language.tokens import Replaced
+from dialogist.records import JSON, Dialogue, Entity, Statement, Summary
 
 _KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
 
@@ -138,8 +138,8 @@ def mask_summary(
     """The summary with masks for personal data, and the table with what it added.
 
     ``table`` is that of the dialogue (`mask_dialogue`): the same value has the same mask. Texts,
-    reason, warnings and alternatives are masked; the places of statements and warnings are those in
-    the masked text. Places in the dialogue (evidence, entities) stay those of the dialogue that
+    reasons and warnings are masked; the places of statements are those in the masked text. Places
+    in the dialogue (evidence, entities) stay those of the dialogue that
     was read.
     """
     masking = _SummaryMasking(privacy, table or MaskTable())
@@ -148,12 +148,12 @@ def mask_summary(
     done = replace(
         summary,
         text=text.text,
-        key_points=masking.statements(summary.key_points, summary.text, text),
-        sentences=masking.statements(summary.sentences, summary.text, text),
-        warnings=tuple(masking.warning(one, summary.text, text) for one in summary.warnings),
+        reason=masking.text(summary.reason),
+        statements=masking.statements(summary.statements, summary.text, text),
+        warnings=tuple(replace(w, message=masking.text(w.message)) for w in summary.warnings),
         entities=entities,
     )
-    return done.map_text(masking.text), masking.table
+    return done, masking.table
 
 
 class _SummaryMasking:
@@ -179,14 +179,8 @@ class _SummaryMasking:
         if text[one.start : one.end] != one.text:
             return replace(one, text=self.text(one.text))
         start, end = masked.place(one.start), masked.place(one.end)
-        return replace(one, text=masked.text[start:end], start=start, end=end)
-
-    def warning(self, one: Warning, text: str, masked: Replaced) -> Warning:
-        message = self.text(one.message)
-        if one.start < 0 or text[one.start : one.end] != one.text:
-            return replace(one, message=message, text=self.text(one.text))
-        start, end = masked.around(one.start, one.end)
-        return replace(one, message=message, start=start, end=end, text=masked.text[start:end])
+        reasons = tuple(map(self.text, one.reasons))
+        return replace(one, text=masked.text[start:end], start=start, end=end, reasons=reasons)
 
     def entity(self, one: Entity) -> Entity:
         """An entity without the word before it that told its kind: its kind tells."""

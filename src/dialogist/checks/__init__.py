@@ -1,1 +1,0 @@
-"""What a summary says that its dialogue does not, and what it rests on."""

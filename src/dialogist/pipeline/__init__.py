@@ -1,1 +1,0 @@
-"""The one summarization pipeline: dialogues in, summaries out."""

@@ -1,0 +1,405 @@
+"""`Summarizer`: dialogues in, summaries out; all that commands, service and batch see of it."""
+
+import hashlib
+import logging
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+from dialogist.errors import DialogistError, ModelError, UsageError
+from dialogist.grounding import Verifier, ground
+from dialogist.language.patterns import language_of
+from dialogist.language.tokens import counted, words_in
+from dialogist.records import (
+    JSON,
+    Coverage,
+    Dialogue,
+    Draft,
+    Statement,
+    Status,
+    Summary,
+    SummaryOptions,
+    Utterance,
+    Warning,
+)
+from dialogist.writers import Writer, open_writer
+
+if TYPE_CHECKING:
+    from dialogist.forms.filled import Filled
+    from dialogist.forms.template_config import Template as Form
+    from dialogist.privacy.masks import MaskTable
+    from dialogist.privacy.packs import Privacy
+
+LOGGER = logging.getLogger("dialogist")
+"""Where failures are told, each with its traceback."""
+
+FEWEST_WORDS = 6
+"""A dialogue with fewer words is called too short. It is summarized all the same."""
+
+_LANGUAGES = {"en": "English", "zh": "Chinese"}
+_PACKAGE = Path(__file__).resolve().parent
+_LONGEST = 200  # characters of an error's own message that are told: it may quote a whole dialogue
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A summary with what its evidence lies in, and the form that was filled from both.
+
+    ``dialogue`` is the one that was read: its people as they are to be called, and masked where
+    masks were asked for. ``notes`` are for whoever asked, such as a speaker without a role.
+    """
+
+    summary: Summary
+    dialogue: Dialogue
+    filled: "Filled | None" = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, JSON]:
+        """The summary as JSON values; beside it ``filled``, its form, and ``utterances``.
+
+        These are what evidence refers to, where the input has other texts or other numbers.
+        """
+        values = self.summary.to_json()
+        has_evidence = any(statement.evidence for statement in self.summary.statements)
+        if has_evidence and not self.dialogue.is_verbatim:
+            values["utterances"] = [
+                {"speaker": u.speaker, "text": u.text} for u in self.dialogue.utterances
+            ]
+        if self.filled is not None:
+            from dialogist.forms.filled import filled_to_json
+
+            values["filled"] = cast(JSON, filled_to_json(self.filled))
+        return values
+
+
+class Summarizer:
+    """A writer, a verifier and a form. Many threads may call one summarizer at the same time.
+
+    Example:
+        >>> from dialogist import Dialogue, Summarizer
+        >>> talk = Dialogue.from_text("Ann: Shall we have lunch at noon?\\nBo: Yes, at Luigi's.")
+        >>> [summary] = Summarizer().summarize([talk])
+        >>> summary.status
+        'ok'
+    """
+
+    def __init__(
+        self,
+        writer: Writer | str = "highlights",
+        verifier: Verifier | None = None,
+        form: "Form | str | Path | None" = None,
+    ) -> None:
+        """``writer``: one, or its name (`dialogist.writers.open_writer`); ``form``: one, the name
+        of a bundled one, or its file. Without a ``verifier`` what is not quoted is doubtful.
+
+        Raises:
+            UsageError: there is no such writer.
+            ConfigError: the form is at fault; names the line.
+        """
+        self.writer = open_writer(writer) if isinstance(writer, str) else writer
+        self.verifier = verifier
+        self.form: Form | None = None
+        if isinstance(form, str | Path):
+            from dialogist.forms.template_config import load_template  # takes a while to load
+
+            self.form = load_template(form)
+        else:
+            self.form = form
+
+    def summarize(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: SummaryOptions | None = None,
+        **changes: object,
+    ) -> list[Summary]:
+        """One summary per dialogue, in order.
+
+        ``changes`` such as ``length="short"`` are options, too. What goes wrong with one dialogue
+        does not touch the others: its summary has the status ``error`` and a ``reason``, and the
+        logger ``dialogist`` has the traceback.
+
+        Raises:
+            UsageError: these are no dialogues, or there is no such option.
+            ModelError: the writer can write nothing at all.
+        """
+        return list(self.stream(dialogues, options, **changes))
+
+    def stream(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: SummaryOptions | None = None,
+        **changes: object,
+    ) -> Iterator[Summary]:
+        """`summarize` for endless input: a few dialogues are read ahead at most."""
+        results = self.results(dialogues, options, **changes)
+        return (result.summary for result in results)
+
+    def results(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: SummaryOptions | None = None,
+        **changes: object,
+    ) -> Iterator[Result]:
+        """`stream` with what evidence lies in and the filled forms."""
+        chosen = (options or SummaryOptions()).changed(**changes)
+        if isinstance(dialogues, Dialogue):
+            raise UsageError("one dialogue where a list is wanted: write summarize([dialogue])")
+        if isinstance(dialogues, str) or not isinstance(dialogues, Iterable):
+            kind = type(dialogues).__name__
+            raise UsageError(f"{kind} where a list of dialogues is wanted: see Dialogue.from_text")
+        if self.writer.at_once > 1:
+            return self._in_threads(_checked(dialogues), chosen)
+        return (self.result(dialogue, chosen) for dialogue in _checked(dialogues))
+
+    def _in_threads(
+        self, dialogues: Iterator[Dialogue], options: SummaryOptions
+    ) -> Iterator[Result]:
+        """The results in order, while the writer works on several dialogues at a time."""
+        waiting: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(self.writer.at_once) as pool:
+            try:
+                for dialogue in dialogues:
+                    waiting.append(pool.submit(self.result, dialogue, options))
+                    if len(waiting) > 2 * self.writer.at_once:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def result(self, dialogue: Dialogue, options: SummaryOptions) -> Result:
+        """The result of one dialogue; what goes wrong is its status ``error``.
+
+        Raises:
+            ModelError: the writer can write nothing at all.
+        """
+        begin = time.perf_counter()
+        try:
+            result = self._result(dialogue, options)
+        except ModelError:
+            raise
+        except Exception as error:  # a bug of ours, or of a writer: the others go on
+            result = Result(failed(dialogue, error), Dialogue((), dialogue.id))
+        timings = {**result.summary.timings, "total": round(time.perf_counter() - begin, 6)}
+        writer = self.writer
+        summary = replace(
+            result.summary, timings=timings, writer=writer.name, licence=writer.licence
+        )
+        return replace(result, summary=summary)
+
+    def _result(self, dialogue: Dialogue, options: SummaryOptions) -> Result:
+        """mask -> write -> ground -> form."""
+        notes: tuple[str, ...] = ()
+        masks: tuple[Dialogue, MaskTable] | None = None
+        privacy: Privacy | None = None
+        if options.focus is not None or options.names or options.perspective is not None:
+            from dialogist.perspective import check_speaker, rename_speakers  # seldom asked for
+
+            if options.focus is not None:
+                check_speaker(options.focus, dialogue)
+            dialogue, names, notes = rename_speakers(dialogue, options.names, options.perspective)
+            options = replace(options, focus=names.get(options.focus or "", options.focus))
+        if options.mask is not None:
+            from dialogist.privacy.masking import mask_dialogue
+            from dialogist.privacy.packs import privacy_of
+
+            privacy = privacy_of(names=options.mask_names)
+            masks = mask_dialogue(dialogue, privacy)
+            if options.mask == "input" or self.form is not None:  # a form quotes what it reads
+                dialogue = masks[0]
+        summary = refused(dialogue, self.writer.language)
+        if summary is not None:
+            return Result(summary, dialogue, None, notes)
+        begin = time.perf_counter()
+        drafts = self.writer.write(dialogue, self.form, options)
+        written = time.perf_counter()
+        summary = summary_of(dialogue, drafts, ground(dialogue, drafts, self.verifier), options)
+        timings = {
+            "write": round(written - begin, 6),
+            "ground": round(time.perf_counter() - written, 6),
+        }
+        filled = None
+        if self.form is not None:
+            from dialogist.forms.fill import fill  # its rules take a while to load
+
+            filled = fill(summary, dialogue, self.form, focus=options.focus)
+        if masks is not None and privacy is not None:
+            summary, dialogue = _masked(summary, dialogue, masks, privacy)
+        if not options.evidence:
+            bare = tuple(replace(s, evidence=()) for s in summary.statements)
+            summary = replace(summary, statements=bare)
+            filled = filled.without_evidence() if filled is not None else None
+        return Result(replace(summary, timings=timings), dialogue, filled, notes)
+
+
+def summary_of(
+    dialogue: Dialogue,
+    drafts: list[Draft],
+    statements: list[Statement],
+    options: SummaryOptions,
+) -> Summary:
+    """The summary that statements make, with its status and why it is that."""
+    status, reason = _status(dialogue, statements, options)
+    warnings = (Warning("length", reason),) if not statements and options.words else ()
+    return Summary(
+        " ".join(statement.text for statement in statements),
+        dialogue.id,
+        status,
+        reason,
+        tuple(statements),
+        _coverage(dialogue, read=True),
+        warnings,
+    )
+
+
+def _status(
+    dialogue: Dialogue, statements: list[Statement], options: SummaryOptions
+) -> tuple[Status, str]:
+    said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
+    if said < FEWEST_WORDS:
+        return "too_short", f"only {counted(said, 'words')} said"
+    if not statements and options.words is not None:
+        limit = counted(options.words, "words")
+        return "low_confidence", f"no statement has {limit} or fewer: ask for more with words"
+    if not statements:
+        about = "" if options.focus is None else f" about {options.focus}"
+        return "low_confidence", f"nothing was said that matters{about}"
+    contradicted = [s for s in statements if s.verdict == "contradicted"]
+    if contradicted:
+        more = f" (and {len(contradicted) - 1} more)" if len(contradicted) > 1 else ""
+        return "warning", "; ".join(contradicted[0].reasons) + more
+    doubtful = sum(statement.verdict == "doubtful" for statement in statements)
+    if doubtful:
+        return "unchecked", f"{doubtful} of {counted(len(statements), 'statements')} not verified"
+    return "ok", ""
+
+
+def refused(dialogue: Dialogue, language: str = "") -> Summary | None:
+    """The summary of a dialogue that cannot be read; ``language`` is the writer's, empty: any."""
+    text = "\n".join(utterance.text for utterance in dialogue.utterances)
+    status: Status = "empty"
+    reason = "the dialogue holds no text"
+    if text.strip():
+        if not language or len(words_in(text)) < FEWEST_WORDS or language_of(text) == language:
+            return None
+        wanted = _LANGUAGES.get(language, language)
+        status, reason = "unsupported_language", f"this writer reads {wanted} only"
+    coverage = _coverage(dialogue, read=False)
+    return Summary("", dialogue.id, status, reason, (), coverage, (Warning("not_read", reason),))
+
+
+def _coverage(dialogue: Dialogue, read: bool) -> Coverage:
+    count = len(dialogue.utterances)
+    words = sum(len(utterance.text.split()) for utterance in dialogue.utterances)
+    return Coverage(count, count * read, words, words * read)
+
+
+def failed(dialogue: Dialogue, error: Exception) -> Summary:
+    """Log what went wrong with a dialogue, and return the record that stands for its summary.
+
+    What a person can cause is told as it is. Any other failure has an id, made of what went wrong
+    and where: the same fault has the same id, in the record, in the log and in a report to us.
+    """
+    message = " ".join(str(error).split())[:_LONGEST]
+    if not isinstance(error, DialogistError):
+        place = "an unknown place"
+        for frame in traceback.extract_tb(error.__traceback__):
+            path = Path(frame.filename)
+            if path.is_relative_to(_PACKAGE):
+                place = f"{path.relative_to(_PACKAGE).as_posix()}:{frame.lineno}"
+        name = type(error).__name__
+        number = hashlib.sha256(f"{name} {place}".encode()).hexdigest()[:8]
+        message = f"{name}: {message}" if message else name
+        named = f"{dialogue.id}: " if dialogue.id else ""
+        LOGGER.error("%serror %s at %s: %s", named, number, place, message, exc_info=error)
+        message = f"{message} (error {number})"
+    coverage = _coverage(dialogue, read=False)
+    return Summary("", dialogue.id, "error", message, (), coverage)
+
+
+def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+    """The dialogues one after the other.
+
+    Raises:
+        UsageError: one is none.
+    """
+    for number, dialogue in enumerate(dialogues):
+        if not isinstance(dialogue, Dialogue):
+            kind = type(dialogue).__name__
+            raise UsageError(f"item {number} is no Dialogue ({kind}): see Dialogue.from_text")
+        yield dialogue
+
+
+def _masked(
+    summary: Summary, read: Dialogue, masks: "tuple[Dialogue, MaskTable]", privacy: "Privacy"
+) -> tuple[Summary, Dialogue]:
+    """The summary with masks, and the masked dialogue; evidence has its places in that."""
+    from dialogist.privacy.masking import mask_summary
+
+    masked, table = masks
+    said = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
+    summary, _ = mask_summary(summary, privacy, table)
+
+    def placed(statement: Statement) -> Statement:
+        spans = []
+        for span in statement.evidence:
+            start, end = said[span.utterance].around(span.start, span.end)
+            spans.append(replace(span, start=start, end=end))
+        return replace(statement, evidence=tuple(spans))
+
+    return replace(summary, statements=tuple(map(placed, summary.statements))), masked
+
+
+class Session:
+    """Takes utterances as they come; ``summary()`` is that of all that was said so far.
+
+    Many threads may call one session, and many sessions may share one summarizer.
+
+    Example:
+        >>> from dialogist import Session, Summarizer, Utterance
+        >>> session = Session(Summarizer())
+        >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
+        >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
+        >>> session.summary().status
+        'ok'
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        options: SummaryOptions | None = None,
+        id: str = "",
+        **changes: object,
+    ) -> None:
+        self._summarizer, self._id = summarizer, id
+        self._options = (options or SummaryOptions()).changed(**changes)
+        self._utterances: list[Utterance] = []
+        self._lock = Lock()
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """All that was said so far."""
+        return Dialogue(tuple(self._utterances), self._id)
+
+    def add(self, *utterances: Utterance) -> None:
+        """Somebody says something.
+
+        Raises:
+            UsageError: one is no `Utterance`; then none is added.
+        """
+        checked = Dialogue(utterances).utterances
+        with self._lock:
+            self._utterances += checked
+
+    def summary(self) -> Summary:
+        """The summary so far; what goes wrong is its status ``error``."""
+        with self._lock:
+            dialogue = self.dialogue
+        return self._summarizer.result(dialogue, self._options).summary
