@@ -1,103 +1,185 @@
-"""Print the size of the house and how far a command walks through it; `python bench/budget.py`.
+"""Print the size of the house beside its bars; exit 1 where a figure is over one (`make check`).
 
-The figures that the project is held to are in tests/budget.json: none of them may become worse
-(tests/test_budget.py). `--store` writes them anew, for a change that makes one better.
+``results/budget.json`` holds the bars. They may only fall: ``--store`` lowers each to today's figure.
 """
 
+import argparse
 import ast
 import json
+import re
 import subprocess
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-STORED = ROOT / "tests" / "budget.json"
+STORED = ROOT / "results" / "budget.json"
+TOOL, LABORATORY = ROOT / "src" / "dialogist", ROOT / "src" / "dialogist_lab"
+MAY_SHARE = {"__init__", "__main__", "base"}
+ANYWHERE = {"app", "router", "main"}
+"""Names that typer and FastAPI want each module to have."""
+FEWEST = 4
+"""Strings that make a collection at the top of a module a table of words."""
+
 _WALK = """
 import runpy, sys
+functions = set()
+def call(frame, event, _):
+    code = frame.f_code
+    if event == "call" and "/dialogist/" in code.co_filename and not code.co_name.startswith("<"):
+        functions.add((code.co_filename, code.co_firstlineno))
 sys.argv = ["dialogist", "summarize", "src/dialogist/assets/examples/visit.txt", "--quiet"]
+sys.setprofile(call)
 try:
     runpy.run_module("dialogist", run_name="__main__")
 except SystemExit as done:
     assert not done.code, done
-print(sum(name.partition(".")[0] == "dialogist" for name in sys.modules))
+sys.setprofile(None)
+modules = sum(name.partition(".")[0] == "dialogist" for name in sys.modules)
+print(modules, len(functions))
 """
 
 
 def figures() -> dict[str, int]:
     """Everything that is counted; less is better."""
-    tool, laboratory = (sorted((ROOT / "src" / name).rglob("*.py")) for name in _PACKAGES)
-    names = Counter(name for path in (*tool, *laboratory) for name in set(_public(path)))
-    files = Counter(path.name for path in (*tool, *laboratory))
-    shared = [count for name, count in files.items() if count > 1 and name not in _MAY_SHARE]
+    tool, laboratory = sorted(TOOL.rglob("*.py")), sorted(LABORATORY.rglob("*.py"))
+    source = [*tool, *laboratory]
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in source}
+    stems = Counter(path.stem for path in source if path.stem not in MAY_SHARE)
+    names = Counter(name for tree in trees.values() for name in set(public_names(tree)))
+    modules, functions = _walked()
     return {
-        "lines of the tool": _lines(tool),
-        "lines of the laboratory": _lines(laboratory),
-        "modules of the tool": len(tool),
-        "modules of the laboratory": len(laboratory),
-        "public names defined in several modules": sum(count > 1 for count in names.values()),
-        "modules that share a file name": sum(shared),
-        "modules that summarize imports": _walked(),
+        "tool: lines": _lines(tool),
+        "tool: modules": len(tool),
+        "laboratory: lines": _lines(laboratory),
+        "laboratory: modules": len(laboratory),
+        "tests: lines": _lines(sorted((ROOT / "tests").rglob("*.py"))),
+        "bench: lines": _lines(sorted((ROOT / "bench").rglob("*.py"))),
+        "tool: regular expressions": sum(_patterns(trees[path]) for path in tool),
+        "tool: word tables": sum(_tables(trees[path]) for path in tool),
+        "import circles": len(circles(trees)),
+        "public names in several modules": sum(count > 1 for count in names.values()),
+        "modules that share a file name": sum(count for count in stems.values() if count > 1),
+        "modules loaded by summarize": modules,
+        "functions run by summarize": functions,
+        "docs: words": sum(len(path.read_text("utf-8").split()) for path in _pages()),
     }
 
 
-def repeated() -> dict[str, list[str]]:
-    """The public names that several modules define, and where."""
-    places: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for name in sorted(set(_public(path))):
-            places.setdefault(name, []).append(str(path.relative_to(ROOT / "src")))
-    return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+def public_names(tree: ast.Module) -> Iterator[str]:
+    """Functions and classes at the top of a module that others may import."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    for node in tree.body:
+        if isinstance(node, kinds) and not node.name.startswith("_") and node.name not in ANYWHERE:
+            yield node.name
 
 
-_PACKAGES = ("dialogist", "dialogist_lab")
-_MAY_SHARE = ("__init__.py", "base.py")
-_ANYWHERE = ("app", "router", "main", "upgrade", "downgrade", "revision", "down_revision")
-_ANYWHERE += ("branch_labels", "depends_on")
-"""Names that typer, FastAPI and alembic want each module to have."""
+def circles(trees: Mapping[Path, ast.Module]) -> list[set[str]]:
+    """Groups of modules that import each other at the top of a file, by way of any number."""
+    names = {_module(path): path for path in trees}
+    edges = {name: _imported(trees[path], names) - {name} for name, path in names.items()}
+    reach: dict[str, set[str]] = {}
+    for name in edges:
+        seen: set[str] = set()
+        waiting = [*edges[name]]
+        while waiting:
+            following = waiting.pop()
+            if following not in seen:
+                seen.add(following)
+                waiting += edges[following]
+        reach[name] = seen
+    groups: dict[frozenset[str], None] = {}
+    for name, seen in reach.items():
+        if name in seen:
+            groups[frozenset(other for other in seen if name in reach[other])] = None
+    return [set(group) for group in groups]
 
 
-def _public(path: Path) -> Iterator[str]:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        found: list[str] = []
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            found = [node.name]
-        elif isinstance(node, ast.Assign):
-            found = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found = [node.target.id]
-        yield from (name for name in found if name[0] != "_" and name not in _ANYWHERE)
+def _imported(tree: ast.Module, known: Mapping[str, Path]) -> set[str]:
+    targets: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            members = {f"{node.module}.{alias.name}" for alias in node.names} & {*known}
+            targets |= members or ({node.module} & {*known})
+        elif isinstance(node, ast.Import):
+            targets |= {alias.name for alias in node.names} & {*known}
+    return targets
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _lines(paths: list[Path]) -> int:
-    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+    return sum(path.read_text("utf-8").count("\n") for path in paths)
 
 
-def _walked() -> int:
-    command = [sys.executable, "-c", _WALK]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return int(done.stdout.splitlines()[-1])
+def _pages() -> list[Path]:
+    """What people read: not the notes, which are a record, nor what is generated."""
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if {"notes", "generated"}.isdisjoint(path.parts)]
+    return [*pages, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
-def _start() -> float:
-    """Seconds to the help of the command line, the best of three."""
-    command, best = [sys.executable, "-m", "dialogist", "--help"], float("inf")
-    for _ in range(3):
-        before = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-        best = min(best, time.perf_counter() - before)
-    return best
+def _patterns(tree: ast.Module) -> int:
+    """Calls of ``re`` that hold a pattern."""
+    uses = {"compile", "match", "search", "fullmatch", "sub", "split", "findall", "finditer", "subn"}
+    return sum(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in uses
+        for node in ast.walk(tree)
+    )
+
+
+def _tables(tree: ast.Module) -> int:
+    """Assignments at the top of a module that hold several words."""
+    count = 0
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            strings = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+            texts = [text for text in strings if isinstance(text, str)]
+            words = len(texts) if len(texts) > 1 else len(re.findall(r"[\w'’]+", "".join(texts)))
+            count += words >= FEWEST
+    return count
+
+
+def _walked() -> tuple[int, int]:
+    done = subprocess.run([sys.executable, "-c", _WALK], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    modules, functions = done.stdout.split()[-2:]
+    return int(modules), int(functions)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", action="store_true", help="lower each bar to today's figure")
+    parser.add_argument("--names", action="store_true", help="list what is there twice")
+    arguments = parser.parse_args()
+    if arguments.names:
+        places = defaultdict(list)
+        for path in sorted((ROOT / "src").rglob("*.py")):
+            short = str(path.relative_to(ROOT / "src"))
+            places[f"{path.stem}.py"] += [short] if path.stem not in MAY_SHARE else []
+            for name in sorted(set(public_names(ast.parse(path.read_text("utf-8"))))):
+                places[name].append(short)
+        for name, found in places.items():
+            if len(found) > 1:
+                print(name, *found)
+        return 0
+    bars: dict[str, int] = json.loads(STORED.read_text("utf-8"))
+    now = figures()
+    for name, figure in now.items():
+        print(f"{name:35}{figure:8,} of {bars[name]:8,}{'' if figure <= bars[name] else '   OVER'}")
+    if arguments.store:
+        lower = {name: min(figure, bars[name]) for name, figure in now.items()}
+        STORED.write_text(json.dumps(lower, indent=1) + "\n", "utf-8")
+    return int(any(figure > bars[name] for name, figure in now.items()))
 
 
 if __name__ == "__main__":
-    found, known = figures(), json.loads(STORED.read_text(encoding="utf-8"))
-    for name, count in found.items():
-        print(f"{name:42} {count:7,}   (stored: {known.get(name, 0):,})")
-    print(f"{'seconds to --help (this machine)':42} {_start():7.2f}")
-    if "--names" in sys.argv:
-        for name, places in repeated().items():
-            print(f"{name}: {', '.join(places)}")
-    if "--store" in sys.argv:
-        STORED.write_text(json.dumps(found, indent=2) + "\n")
+    sys.exit(main())
