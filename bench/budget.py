@@ -118,13 +118,27 @@ def _lines(paths: list[Path]) -> int:
 
 def _pages() -> list[Path]:
     """What people read: not the notes, which are a record, nor what is generated."""
-    pages = [path for path in (ROOT / "docs").rglob("*.md") if {"notes", "generated"}.isdisjoint(path.parts)]
+    pages = [
+        path
+        for path in (ROOT / "docs").rglob("*.md")
+        if {"notes", "generated"}.isdisjoint(path.parts)
+    ]
     return [*pages, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
 def _patterns(tree: ast.Module) -> int:
     """Calls of ``re`` that hold a pattern."""
-    uses = {"compile", "match", "search", "fullmatch", "sub", "split", "findall", "finditer", "subn"}
+    uses = {
+        "compile",
+        "match",
+        "search",
+        "fullmatch",
+        "sub",
+        "split",
+        "findall",
+        "finditer",
+        "subn",
+    }
     return sum(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -140,7 +154,9 @@ def _tables(tree: ast.Module) -> int:
     count = 0
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            strings = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+            strings = (
+                part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)
+            )
             texts = [text for text in strings if isinstance(text, str)]
             words = len(texts) if len(texts) > 1 else len(re.findall(r"[\w'’]+", "".join(texts)))
             count += words >= FEWEST

@@ -1,8 +1,8 @@
 """Show what Dialogist does today, on the example dialogues: `make demo`.
 
 Each command is printed before its output, and runs in a temporary folder with copies of
-src/dialogist/assets/examples. The network computes in fp32, so that machines agree on what is
-printed. `make demo-text` stores the output for the test, and draws the picture of it.
+src/dialogist/assets/examples. `make demo-text` stores the output for the test, and draws the picture
+of it.
 """
 
 import os
@@ -30,7 +30,7 @@ SUPPORT = Step(
     "A support chat as a ticket: problem, what was done, next steps, and where each is said",
     (
         "cat support-chat.txt",
-        "dialogist summarize support-chat.txt --template ticket",
+        "dialogist summarize support-chat.txt --form ticket",
     ),
 )
 VISIT = Step(
@@ -41,18 +41,16 @@ MEETING = Step(
     "A short meeting: decisions, actions, open questions",
     (
         "cat meeting.txt",
-        "dialogist summarize meeting.txt --template meeting",
+        "dialogist summarize meeting.txt --form meeting",
     ),
 )
 HARD = Step(
-    "A chat that is hard: what the tool says, and what the network alone would say",
+    "A chat that is hard",
     (
         "cat hard-chat.txt",
         "dialogist summarize hard-chat.txt",
-        "dialogist summarize hard-chat.txt --style free --precision fp32",
     ),
-    "The first output holds what was said. Who drives whom and when it leaves to you.\n"
-    "The second is what the network writes. It is wrong, and marked: nothing verifies it.",
+    "It holds what was said. Who drives whom and when it leaves to you.",
 )
 MASKS = Step(
     "The support chat without personal data, and back",
@@ -68,7 +66,7 @@ NEXT = """
 === Next
 Your own chats:          .venv/bin/dialogist summarize chat.txt
 All commands:            .venv/bin/dialogist --help
-A model of your own:     .venv/bin/dialogist finetune chats.csv --output runs/chats
+As a service:            make serve
 """
 
 
