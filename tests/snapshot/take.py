@@ -1,8 +1,8 @@
-"""What the tool gives for dialogues in every kind of output, taken as a user takes it: by command and HTTP.
+"""What the tool gives for dialogues in every kind of output, by command and HTTP.
 
 ``python -m tests.snapshot.take`` (`make snapshot`) takes the 1,000 dialogues of
-``bench/reading/dialogues.jsonl`` in ten kinds, writes the texts to ``build/snapshot`` (not in git) and says
-which differ from the digests in ``digests.txt``; ``--store`` writes digests and the sample anew. A change
+``bench/reading/dialogues.jsonl``, writes the texts to ``build/snapshot`` (not in git) and says which
+differ from the digests in ``digests.txt``; ``--store`` writes digests and the sample anew. A change
 that means to change output shows in the diff of ``sample/``; nothing else may.
 """
 
@@ -218,7 +218,7 @@ def main() -> int:
     now = digests_of(texts, ids)
     before = DIGESTS.read_text("utf-8") if DIGESTS.exists() else ""
     rows = {line.split()[0]: line.split()[1:] for line in before.splitlines()[1:]}
-    changed = {kind: 0 for kind in texts}
+    changed = dict.fromkeys(texts, 0)
     for line in now.splitlines()[1:]:
         id_, *own = line.split()
         for kind, new, old in zip(texts, own, rows.get(id_, [""] * len(own)), strict=True):
