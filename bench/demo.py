@@ -1,8 +1,8 @@
 """Show what Dialogist does today, on the example dialogues: `make demo`.
 
 Each command is printed before its output, and runs in a temporary folder with copies of
-src/dialogist/assets/examples. `make demo-text` stores the output for the test, and draws the picture
-of it.
+src/dialogist/assets/examples. `make demo-text` stores the output for the test, and draws its
+picture.
 """
 
 import os
