@@ -2,8 +2,8 @@
 
 ``python -m tests.snapshot.take`` (`make snapshot`) takes the 1,000 dialogues of
 ``bench/reading/dialogues.jsonl``, writes the texts to ``build/snapshot`` (not in git), and says
-which differ from the digests in ``digests.txt``; ``--store`` writes digests and the sample anew. A change
-that means to change output shows in the diff of ``sample/``; nothing else may.
+which differ from the digests in ``digests.txt``; ``--store`` writes digests and the sample anew. A
+change that means to change output shows in the diff of ``sample/``; nothing else may.
 """
 
 import argparse
