@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from dialogist.data.entity_rules import luhn
+from dialogist.language.entities import is_card as luhn
 from dialogist.privacy.packs import privacy_of
 from dialogist.privacy.rules import iban_check, nino_check, resident_id_check, ssn_check
 

@@ -82,7 +82,7 @@ FAULTS = [
         "    pattern: 'hung up'",
         "    after: led\n    pattern: 'hung up'",
         22,
-        "led: no fragment above has that name",
+        "(?&led): no fragment above has that name",
     ),
     ("pattern: 'hung up'", "pattern: 3", 22, "key 'rules.4.pattern'"),
     ('examples: ["User hung up."]', "examples: []", 23, "key 'rules.4.examples'"),

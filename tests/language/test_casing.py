@@ -6,8 +6,8 @@ import pytest
 
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.formats import ReadOptions, read_dialogues
-from dialogist.records import Dialogue, Utterance
 from dialogist.language.casing import Casing, learn_casing, recased, uncased
+from dialogist.records import Dialogue, Utterance
 
 SAID = (
     "Hi, this is Ann McKay from New York.",

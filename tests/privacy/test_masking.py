@@ -1,12 +1,12 @@
 """Masking dialogues and texts, and putting everything back."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialogist.language.tokens import Replaced
 from dialogist.privacy.masking import (
     DialogueMasking,
     mask_dialogue,
@@ -26,7 +26,6 @@ from dialogist.records import (
     Utterance,
     Warning,
 )
-from dialogist.language.tokens import Replaced
 
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")
@@ -310,30 +309,22 @@ USUAL_SUMMARIES = privacy_of()
 DIALOGUE_SUMMARIES = Dialogue((Utterance("Ann", "My order number is 48213, call 415-555-0132."),))
 TEXT = "Ann's order is 48213. Call 4155550132 or 212-555-0199."
 SECOND = TEXT.index("Call")
-PLACE = TEXT.index("212")
 EVIDENCE = (EvidenceSpan(0, 19, 24, 0.9),)
 SUMMARY = Summary(
     text=TEXT,
     id="1",
     reason="the number 212-555-0199 is nowhere",
-    key_points=(
-        Statement(TEXT[:SECOND], 0, SECOND, "Issue", EVIDENCE, 0.5),
-        Statement(TEXT[SECOND:], SECOND, len(TEXT), "Action"),
+    statements=(
+        Statement(TEXT[: SECOND - 1], 0, SECOND - 1, "Issue", EVIDENCE, importance=0.5),
+        Statement(TEXT[SECOND:], SECOND, len(TEXT), reasons=("nobody says 212-555-0199",)),
+        Statement("not a part: 48213", reasons=("nor 48213",)),
     ),
-    sentences=(
-        Statement(TEXT[: SECOND - 1], 0, SECOND - 1, evidence=EVIDENCE),
-        Statement(TEXT[SECOND:], SECOND, len(TEXT)),
-    ),
-    warnings=(
-        Warning("number", "not said: 212-555-0199", PLACE, PLACE + 3, "212"),
-        Warning("input", "all of 48213 was read"),
-    ),
+    warnings=(Warning("input", "all of 48213 was read"),),
     entities=(
         Entity("ORDER", "48213", 0, 19, 24, in_summary=True),
         Entity("PHONE", "415-555-0132", 0, 31, 43, "<PHONE_1>", True),
         Entity("AMOUNT", "$5", 0, 0, 2),
     ),
-    alternatives=("Order 48213.", "Ann calls."),
 )
 MASKED = "Ann's order is [ORDER_1]. Call [PHONE_1] or [PHONE_2]."
 
@@ -343,16 +334,14 @@ def test_texts_and_places():
     done, grown = mask_summary(SUMMARY, USUAL_SUMMARIES, table)
     assert done.text == MASKED
     assert done.reason == "the number [PHONE_2] is nowhere"
-    assert done.alternatives == ("Order [ORDER_1].", "Ann calls.")
-    for statement in (*done.key_points, *done.sentences):
+    first, second, other = done.statements
+    for statement in (first, second):
         assert done.text[statement.start : statement.end] == statement.text
-    assert "".join(one.text for one in done.key_points) == MASKED
-    assert done.key_points[0].evidence == EVIDENCE
-    assert (done.key_points[0].label, done.key_points[0].confidence) == ("Issue", 0.5)
-    number, read = done.warnings
-    assert (number.text, number.message) == ("[PHONE_2]", "not said: [PHONE_2]")
-    assert done.text[number.start : number.end] == "[PHONE_2]"
-    assert (read.message, read.start, read.end) == ("all of [ORDER_1] was read", -1, -1)
+    assert f"{first.text} {second.text}" == MASKED
+    assert (first.section, first.importance, first.evidence) == ("Issue", 0.5, EVIDENCE)
+    assert second.reasons == ("nobody says [PHONE_2]",)
+    assert (other.text, other.reasons) == ("not a part: [ORDER_1]", ("nor [ORDER_1]",))
+    assert [warning.message for warning in done.warnings] == ["all of [ORDER_1] was read"]
     assert [one.text for one in done.entities] == ["[ORDER_1]", "[PHONE_1]", "$5"]
     assert (done.entities[1].start, done.entities[1].mask) == (31, "<PHONE_1>")
     assert grown.restore(done.text) == TEXT.replace("4155550132", "415-555-0132")
@@ -364,15 +353,15 @@ def test_without_a_table_the_entities_tell_what_values_are():
 
 
 def test_nothing_to_mask_changes_nothing():
-    summary = Summary(text="Ann calls Bo.", sentences=(Statement("Ann calls Bo.", 0, 13),))
+    summary = Summary(text="Ann calls Bo.", statements=(Statement("Ann calls Bo.", 0, 13),))
     assert mask_summary(summary, USUAL_SUMMARIES)[0] == summary
 
 
 def test_a_mask_over_the_border_of_two_statements():
     text = "Call 415. 555. 0132 now."
-    one = Summary(text, key_points=(Statement(text[:10], 0, 10), Statement(text[10:], 10, 24)))
-    done, _ = mask_summary(replace(one, text=text), privacy_of("+CODE"))
-    assert "".join(point.text for point in done.key_points) == done.text
+    summary = Summary(text, statements=(Statement(text[:10], 0, 10), Statement(text[10:], 10, 24)))
+    done, _ = mask_summary(summary, privacy_of("+CODE"))
+    assert "".join(statement.text for statement in done.statements) == done.text
 
 
 @pytest.mark.parametrize(

@@ -2,54 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogist.data.entity_rules import AFTER, BEFORE, RULES
 from dialogist.language.tokens import replaced
+from dialogist.language.entities import AFTER, BEFORE, EntitySpan, find_entities
 from dialogist.tokenizers.special_tokens import (
     ANY_ENTITY,
     ENTITIES_PER_KIND,
     ENTITY_KINDS,
     entity_placeholder,
-    entity_placeholders,
     readable_entity,
 )
 
-Search = Callable[[str, int], re.Match[str] | None]
-
-_ROUNDS = 5  # a second one hardly ever finds anything, further ones are for strange texts
-_TAKEN = entity_placeholders()[0]
 _SHORTEST_KNOWN = 4  # letters and digits: "order 12" must not make an entity of every 12
 _MOST_KNOWN = 128  # more could hardly all get a mask, and each is looked for at every place
-
-
-@dataclass(frozen=True, slots=True)
-class EntitySpan:
-    """A mention: ``text[start:end]``, of which kind, and whether a word before it told so."""
-
-    start: int
-    end: int
-    kind: str
-    cued: bool = False
-
-
-def find_entities(text: str, known: re.Pattern[str] | None = None) -> list[EntitySpan]:
-    """All entities of a text from left to right, no two overlapping.
-
-    Of those that begin first the longest is taken, of equally long ones that of the first rule;
-    ``known`` values (see `known_values`) come before all rules.
-    """
-    every: list[EntitySpan] = []
-    for _ in range(_ROUNDS):
-        found = list(_sweep(text, _finders(text, known)))
-        every += found
-        if not found:
-            break
-        # What lies between two entities is looked at again with these out of the way.
-        taken = ((one.start, one.end, _TAKEN * (one.end - one.start)) for one in found)
-        text = replaced(text, taken).text
-    return sorted(every, key=lambda span: span.start)
 
 
 def known_values(
@@ -67,42 +34,6 @@ def known_values(
         return None
     longest_first = sorted(telling[:_MOST_KNOWN], key=lambda s: (-len(s), s))
     return re.compile(f"{BEFORE}(?P<v>{'|'.join(map(re.escape, longest_first))}){AFTER}")
-
-
-class _Finder:
-    """One rule on its way through a text; keeps its next match, so no part is searched twice."""
-
-    def __init__(self, kind: str, cued: bool, search: Search) -> None:
-        self.kind = kind
-        self.cued = cued
-        self._search = search
-        self._next: EntitySpan | None = EntitySpan(-1, -1, kind)
-
-    def from_on(self, text: str, position: int) -> EntitySpan | None:
-        """The rule's first match that begins at ``position`` or later."""
-        if self._next is not None and self._next.start < position:
-            found = self._search(text, position)
-            self._next = found and EntitySpan(
-                found.start("v"), found.end("v"), self.kind, self.cued
-            )
-        return self._next
-
-
-def _finders(text: str, known: re.Pattern[str] | None) -> list[_Finder]:
-    """The rules that the text can match at all."""
-    finders = [_Finder("ORDER", False, known.search)] if known is not None else []
-    return finders + [_Finder(r.kind, r.cued, r.search) for r in RULES if r.needs.search(text)]
-
-
-def _sweep(text: str, finders: Sequence[_Finder]) -> Iterator[EntitySpan]:
-    position = 0
-    while True:
-        found = [span for f in finders if (span := f.from_on(text, position)) is not None]
-        if not found:
-            return
-        best = min(found, key=lambda span: (span.start, -span.end))  # the first rule of equals
-        yield best
-        position = best.end
 
 
 # Entities as atomic tokens: phone numbers, times, order numbers out of the text and back, exactly.

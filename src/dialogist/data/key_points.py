@@ -14,10 +14,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dialogist.config import Config, Line, Texts, bundled_files, config_text, find_file
-from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import nearest
 from dialogist.records import JSON, Dialogue, SubSummary
 from dialogist.language.tokens import split_sentences
+from dialogist.privacy.packs import PackPatterns
+from dialogist.yaml_source import YamlSource, validated
 
 # Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
 #
@@ -147,7 +148,11 @@ def _rules(config: PackConfig, source: YamlSource) -> Iterator[LabelRule]:
     for i, rule in enumerate(config.rules):
         place = ("rules", i, "pattern")
         pattern = patterns.compiled(rule.pattern, place)
-        after = None if rule.after is None else patterns.named(rule.after, ("rules", i, "after"))
+        after = (
+            None
+            if rule.after is None
+            else patterns.compiled(f"(?&{rule.after})", ("rules", i, "after"))
+        )
         made = LabelRule(rule.label, pattern, rule.examples, source.line(("rules", i)), after)
         if first_match([made], "") is not None:
             raise source.fault(place, "the pattern fits every sentence, even an empty one")

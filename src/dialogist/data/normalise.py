@@ -20,6 +20,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from dialogist.errors import MissingExtraError
+from dialogist.language.tokens import INVISIBLE
 
 Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words", "zh-characters", "zh-words"]
 
@@ -31,8 +32,6 @@ _NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
 # What stands for speakers, entities, marks, bytes and plans (`dialogist.tokenizers`).
 _OURS = re.compile(r"[\U0010f000-\U0010f4ff]")
 _UNREADABLE = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f4ff]")
-# Marks that have no width, and those that turn the direction of what stands around them.
-INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 _MOST_SPACE, _MOST_WORD = 8, 300  # characters in a row
 _LONG_RUNS = re.compile(
     rf"{INVISIBLE.pattern}|\s{{{_MOST_SPACE + 1},}}|\S{{{_MOST_WORD + 1},}}"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
 from dialogist.data.key_points import load_pack
-from dialogist.data.pack_files import YamlSource, validated
+from dialogist.yaml_source import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 
 FieldSource: TypeAlias = Literal[

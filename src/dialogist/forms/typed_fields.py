@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.forms.filled import Entry
 from dialogist.forms.template_config import FIELD_TYPES, FieldType, SectionConfig
 from dialogist.language.quantities import whens_in
-from dialogist.tokenizers.special_tokens import ENTITY_KINDS
+from dialogist.language.entities import ENTITY_KINDS, EntitySpan, find_entities
 
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry", 宝马320.
 

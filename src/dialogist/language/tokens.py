@@ -65,6 +65,10 @@ def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> Replaced:
     return Replaced("".join([*pieces, text[place:]]), done)
 
 
+# Marks that have no width, and those that turn the direction of what stands around them.
+INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
+
+
 # Words and how many: one way of counting for merging, statistics and splits.
 
 

@@ -4,19 +4,18 @@ Where spans overlap all of them become one: rather a word too many masked than h
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
-from dialogist.data.entities import EntitySpan
-from dialogist.data.entity_rules import BEFORE
-from dialogist.data.normalise import INVISIBLE
-from dialogist.privacy.packs import NAME, PERSON, Privacy
-from dialogist.privacy.rules import entities_and_parts, plain_characters
+from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import NICKNAMES, has_names, name_mentions
 from dialogist.language.roles import role_of
-from dialogist.language.tokens import SPEAKER_TAG, folded, word_set
+from dialogist.language.tokens import INVISIBLE, SPEAKER_TAG, folded, word_set
+from dialogist.privacy.packs import NAME, PERSON, Privacy
+from dialogist.privacy.rules import entities_and_parts, plain_characters
 
 _TITLE = re.compile(
     r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|officer|"
@@ -75,74 +74,57 @@ def words_of_name(name: str) -> frozenset[str]:
 def identify(name: str, people: Iterable[str]) -> str:
     """Who of ``people`` is meant by a name: the one whose name holds all its words, else itself."""
     words = words_of_name(name)
-    found = []
+    candidates = []
     for person in people:
         theirs = words_of_name(person)
         if theirs == words:
             return person
-        if words < theirs or _is_given_name(name, person):
-            found.append(person)
-    return found[0] if len(found) == 1 else name
+        # 小明 is 王小明: Chinese names have the family's name first.
+        is_given = _HAN_NAME.fullmatch(person) and len(name) > 1 and person[1:] == name
+        if words < theirs or is_given:
+            candidates.append(person)
+    return candidates[0] if len(candidates) == 1 else name
 
 
 def identities(names: Iterable[str]) -> tuple[str, ...]:
     """The different people among names, in order; ``Ann`` is ``Ann Lee`` if there is one of her."""
     distinct = list(dict.fromkeys(names))
-    found: list[str] = []
+    people: list[str] = []
     for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
-        if identify(name, found) == name and name not in found:
-            found.append(name)
-    return tuple(name for name in distinct if name in found)
-
-
-def known_people(text: str, people: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Where people are mentioned, by their whole name or a part of it."""
-    pattern = _mentions(people)
-    if pattern is not None:
-        yield from (match.span() for match in pattern.finditer(text))
-
-
-def _is_given_name(name: str, person: str) -> bool:
-    """小明 is 王小明: Chinese names have the family's name first."""
-    return _HAN_NAME.fullmatch(person) is not None and len(name) > 1 and person[1:] == name
+        if identify(name, people) == name and name not in people:
+            people.append(name)
+    return tuple(name for name in distinct if name in people)
 
 
 @lru_cache(maxsize=64)
 def _mentions(people: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Whole names first, then their words; in other than their own case if they are no words."""
-    forms = [form for person in people for form in _forms(person)]
+    """A pattern for people by their whole names or parts of them, whole names first.
+
+    In other than their own case only if they are no words.
+    """
+    forms: dict[str, None] = {}
+    for person in people:
+        forms[person] = None
+        if _HAN_NAME.fullmatch(person):
+            forms[person[1:]] = None
+        for name in (person, *_WORD.findall(person)):
+            is_known = folded(name) in _NO_PARTS or role_of(name) != ""
+            if sum(map(str.isalpha, name)) > 1 and not is_known and not _HAN.search(name):
+                forms[name] = None
+                if name.lower() not in _WORDS_TOO:
+                    forms.update(dict.fromkeys((name.lower(), name.upper(), name.capitalize())))
     if not forms:
         return None
-    longest_first = sorted(dict.fromkeys(forms), key=lambda form: (-len(form), form))
     # 丽娟 of 周丽娟 is a part of 王丽娟, too: her family's name must not stay alone.
-    given = (f"[{_FAMILY}]{p[1:]}" for p in people if _HAN_NAME.fullmatch(p))
-    return re.compile("|".join((*given, *map(_whole_word, longest_first))))
-
-
-def _forms(person: str) -> Iterator[str]:
-    yield person
-    if _HAN_NAME.fullmatch(person):
-        yield person[1:]
-    for name in filter(_is_part, (person, *_WORD.findall(person))):
-        yield name
-        if name.lower() not in _WORDS_TOO:
-            yield from (name.lower(), name.upper(), name.capitalize())
-
-
-def _is_part(name: str) -> bool:
-    """Whether a word of a person's name tells whom it means, by itself."""
-    letters = sum(map(str.isalpha, name))
-    known = folded(name) in _NO_PARTS or role_of(name) != ""
-    return letters > 1 and not known and not _HAN.search(name)
-
-
-def _whole_word(name: str) -> str:
-    border = "" if _HAN.match(name) else r"(?<![^\W_])(?<!\d)"
-    after = "" if _HAN.match(name[-1]) else r"(?![^\W_])"
+    given = [f"[{_FAMILY}]{person[1:]}" for person in people if _HAN_NAME.fullmatch(person)]
     # Chinese characters border no Latin name: 请Ann来.
-    border = border.replace(r"[^\W_]", "[^\\W_\u4e00-\u9fff]")
-    after = after.replace(r"[^\W_]", "[^\\W_\u4e00-\u9fff]")
-    return f"{border}{re.escape(name)}{after}"
+    whole = [
+        ("" if _HAN.match(form) else "(?<![^\\W_\u4e00-\u9fff])")
+        + re.escape(form)
+        + ("" if _HAN.match(form[-1]) else "(?![^\\W_\u4e00-\u9fff])")
+        for form in sorted(forms, key=lambda form: (-len(form), form))
+    ]
+    return re.compile("|".join((*given, *whole)))
 
 
 _SHORTEST = 4  # letters and digits: "PIN 123" must not make a PIN of every 123
@@ -150,7 +132,6 @@ _SEPARATORS = frozenset(" .-()/·•")
 _MOST_SEPARATORS = 2  # in a row
 _START = re.compile(rf"{BEFORE}[^\s.,;:!?()/·•-]")
 _BORDERS = re.compile(r"[0-9A-Za-z_]")
-_END = ""  # no character: a value that ends here
 
 
 class KnownValues:
@@ -158,71 +139,52 @@ class KnownValues:
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         """Those that are too short to be telling are left out."""
-        self._tree: dict[str, Any] = {}
+        self._kinds: dict[tuple[str, ...], str] = {}
         for value, kind in kinds.items():
-            telling = [c.upper() for c in value if c not in _SEPARATORS]
-            if sum(map(str.isalnum, telling)) < _SHORTEST:
-                continue
-            here = self._tree
-            for character in telling:
-                here = here.setdefault(character, {})
-            here.setdefault(_END, kind)
+            telling = tuple(c.upper() for c in value if c not in _SEPARATORS)
+            if sum(map(str.isalnum, telling)) >= _SHORTEST:
+                self._kinds.setdefault(telling, kind)
+        self._first = {telling[0] for telling in self._kinds}
+        self._lengths = sorted({len(telling) for telling in self._kinds}, reverse=True)
 
     def matches(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where values stand in a plain text, from left to right, the longest first."""
+        if not self._kinds:
+            return
+        places = [i for i, c in enumerate(text) if c not in _SEPARATORS]
+        telling = tuple(text[i].upper() for i in places)
         position = 0
-        while self._tree and (found := _START.search(text, position)):
-            end, kind = self._longest(text, found.start())
-            if end:
-                yield found.start(), end, kind
-            position = max(end, found.start() + 1)
-
-    def _longest(self, text: str, start: int) -> tuple[int, str]:
-        """End and kind of the longest value that begins at ``start``; 0 without one."""
-        here, separators = self._tree, 0
-        best = (0, "")
-        for place in range(start, len(text)):
-            character = text[place]
-            if character in _SEPARATORS:
-                separators += 1
-                if separators > _MOST_SEPARATORS:
-                    break
+        for n, start in enumerate(places):
+            if start < position or telling[n] not in self._first or not _START.match(text, start):
                 continue
-            separators = 0
-            here = here.get(character.upper(), {})
-            if not here:
-                break
-            if _END in here and not _goes_on(text, place + 1):
-                best = (place + 1, here[_END])
-        return best
+            for length in self._lengths:
+                kind = self._kinds.get(telling[n : n + length])
+                if kind is None:
+                    continue
+                inside = places[n : n + length]
+                end = inside[-1] + 1
+                gaps = (after - before for before, after in pairwise(inside))
+                is_near = all(gap <= _MOST_SEPARATORS + 1 for gap in gaps)
+                # A word or number does not go on there; Chinese does not border.
+                goes_on = _BORDERS.match(text[end - 1]) and _BORDERS.match(text[end : end + 1])
+                if is_near and not goes_on:
+                    yield start, end, kind
+                    position = end
+                    break
 
 
-def _goes_on(text: str, place: int) -> bool:
-    """Whether a word or number that reaches ``place`` goes on there; Chinese does not border."""
-    before = _BORDERS.match(text[place - 1])
-    return before is not None and _BORDERS.match(text[place : place + 1]) is not None
-
-
-_NO_VALUES = KnownValues({})
-
-
-@dataclass(frozen=True, slots=True)
-class KnownData:
+class KnownData(NamedTuple):
     """What is known from the rest of a dialogue: its values, and its people by name."""
 
-    values: KnownValues = _NO_VALUES
+    values: KnownValues = KnownValues({})
     people: tuple[str, ...] = ()
 
 
-_NOTHING = KnownData()
-
-
-@dataclass(frozen=True, slots=True)
-class FirstLook:
+class FirstLook(NamedTuple):
     """What the rules find in a text, whatever else is known: the larger part of the work."""
 
     entities: tuple[EntitySpan, ...]
-    found: tuple[EntitySpan, ...]
+    spans: tuple[EntitySpan, ...]
 
 
 def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
@@ -230,105 +192,87 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
     ``question`` is the turn before: it may ask for what the text tells.
     """
-    text_, question = plain_characters(INVISIBLE.sub("", text)), plain_characters(question)
-    entities = tuple(entities_and_parts(text_))
+    text, question = plain_characters(INVISIBLE.sub("", text)), plain_characters(question)
+    entities = tuple(entities_and_parts(text))
     # Of equal spans the first says the kind.
-    found = (
-        *_by_patterns(text_, privacy, question),
-        *_by_entities(text_, entities, privacy, question),
-    )
-    return FirstLook(entities, found)
-
-
-def find_personal_data(
-    text: str, privacy: Privacy, known: KnownData = _NOTHING, looked: FirstLook | None = None
-) -> list[EntitySpan]:
-    """All personal data in a text, from left to right, none overlapping.
-
-    Invisible marks within them are part of them: a number with one is the same number.
-    """
-    looked = looked or first_look(text, privacy)
-    hidden = INVISIBLE.search(text)
-    if hidden:
-        visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
-        text = INVISIBLE.sub("", text)
-    text_ = plain_characters(text)
-    found = [
-        *_by_values(text_, looked.entities, known.values),
-        *looked.found,
-        *_by_names(text, privacy, known.people),
+    spans = [
+        EntitySpan(start, end, rule.kind)
+        for rule in privacy.rules
+        if rule.kind in privacy.kinds
+        for start, end in rule.matches(text, question)
     ]
-    merged = _merged([one for one in found if not _kept(text_[one.start : one.end], privacy)])
-    if not hidden:
-        return merged
-    return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]
-
-
-def _by_entities(
-    text: str, entities: Iterable[EntitySpan], privacy: Privacy, question: str
-) -> Iterator[EntitySpan]:
     for span in entities:
         rule = next((rule for rule in privacy.rules if rule.takes(text, span, question)), None)
         if rule is not None and rule.kind in privacy.kinds:
             # "on 5th October.": the entity may be short for a month, the full stop stays.
             end = span.end - (text[span.end - 1] == ".")
-            yield EntitySpan(span.start, end, rule.kind)
+            spans.append(EntitySpan(span.start, end, rule.kind))
+    return FirstLook(entities, tuple(spans))
 
 
-def _by_patterns(text: str, privacy: Privacy, question: str) -> Iterator[EntitySpan]:
-    for rule in privacy.rules:
-        if rule.kind in privacy.kinds:
-            places = rule.matches(text, question)
-            yield from (EntitySpan(start, end, rule.kind) for start, end in places)
+def find_personal_data(
+    text: str, privacy: Privacy, known: KnownData | None = None, looked: FirstLook | None = None
+) -> list[EntitySpan]:
+    """All personal data in a text, from left to right, none overlapping.
 
-
-def _by_values(
-    text: str, entities: Sequence[EntitySpan], values: KnownValues
-) -> Iterator[EntitySpan]:
-    """A value is none within a time or an amount: after "order 1999" not that of "$1999.50"."""
-    for start, end, kind in values.matches(text):
+    Invisible marks within them are part of them: a number with one is the same number.
+    """
+    known = known or KnownData()
+    looked = looked or first_look(text, privacy)
+    visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
+    text = INVISIBLE.sub("", text)
+    plain = plain_characters(text)
+    values = [
+        EntitySpan(start, end, kind)
+        for start, end, kind in known.values.matches(plain)
+        # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
         if not any(
             span.start < end and start < span.end and not start <= span.start <= span.end <= end
-            for span in entities
-        ):
-            yield EntitySpan(start, end, kind)
+            for span in looked.entities
+        )
+    ]
+    candidates = [*values, *looked.spans, *_people(text, privacy, known.people)]
+    merged = _merged(
+        span
+        for span in candidates
+        if not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
+    )
+    return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]
 
 
-def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[EntitySpan]:
+def _people(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    known = list(known_people(text, people))
+    pattern = _mentions(people)
+    known = [match.span() for match in pattern.finditer(text)] if pattern else []
     yield from (EntitySpan(start, end, PERSON) for start, end in known)
     if privacy.names == "speakers" or not has_names(text):
         return
     for mention in name_mentions(text):
         ahead = text[max(0, mention.start - 12) : mention.start]
-        is_person = (
+        is_known = (
             _TITLE.search(ahead) is not None
             or any(word in privacy.given_names or word in NICKNAMES for word in mention.words)
             # A part of a known person's name is somebody's, too.
             or any(start < mention.end and mention.start < end for start, end in known)
         )
-        if is_person or privacy.names == "all":
-            yield EntitySpan(mention.start, mention.end, PERSON if is_person else NAME)
+        if is_known or privacy.names == "all":
+            yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 
 
-def _kept(surface: str, privacy: Privacy) -> bool:
-    return any(pattern.match(surface) for pattern in privacy.keep)
-
-
-def _merged(found: Sequence[EntitySpan]) -> list[EntitySpan]:
-    """Spans that overlap joined; the longest says the kind, of equal ones the first found."""
+def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
+    """Spans that overlap joined; the longest says the kind, of equal ones the first."""
     result: list[EntitySpan] = []
     longest = 0
-    # Python sorts stably: of equal spans the one found first stays first.
-    for one in sorted(found, key=lambda one: (one.start, -one.end)):
-        if not result or one.start >= result[-1].end:
-            result.append(one)
-            longest = one.end - one.start
+    # Python sorts stably: of equal spans the first stays first.
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        length = span.end - span.start
+        if not result or span.start >= result[-1].end:
+            result.append(span)
+            longest = length
             continue
         last = result[-1]
-        kind = one.kind if one.end - one.start > longest else last.kind
-        longest = max(longest, one.end - one.start)
-        result[-1] = EntitySpan(last.start, max(last.end, one.end), kind)
+        kind = span.kind if length > longest else last.kind
+        longest = max(longest, length)
+        result[-1] = EntitySpan(last.start, max(last.end, span.end), kind)
     return result

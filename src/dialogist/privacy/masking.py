@@ -6,7 +6,7 @@ dialogue with other files.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,8 +15,6 @@ from dialogist.privacy.finding import is_person
 from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
 from dialogist.records import JSON, Dialogue, Entity, Statement, Summary
-
-_KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
 
 
 def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskTable]:
@@ -48,18 +46,18 @@ def dialogue_texts(dialogue: Dialogue) -> list[str]:
     """All texts of a dialogue in order."""
     texts: list[str] = []
 
-    def seen(text: str) -> str:
+    def collect(text: str) -> str:
         texts.append(text)
         return text
 
-    _with_texts(dialogue, seen)
+    _with_texts(dialogue, collect)
     return texts
 
 
 def questions_of(dialogue: Dialogue) -> list[str]:
     """For each of its texts the turn before, where there is one."""
-    said = ["", *(u.text for u in dialogue.utterances)][: len(dialogue.utterances)]
-    before = [question for text in said for question in ("", text)]
+    turns = ["", *(u.text for u in dialogue.utterances)][: len(dialogue.utterances)]
+    before = [question for text in turns for question in ("", text)]
     return [*before, *[""] * (len(dialogue_texts(dialogue)) - len(before))]
 
 
@@ -75,14 +73,14 @@ def _with_texts(dialogue: Dialogue, change: Callable[[str], str]) -> Dialogue:
             return {key: changed(item) for key, item in value.items()}
         return value
 
-    said = tuple(
+    utterances = tuple(
         replace(u, speaker=change(u.speaker), text=change(u.text)) for u in dialogue.utterances
     )
-    same = all(one.text == u.text for one, u in zip(said, dialogue.utterances, strict=True))
+    is_same = [u.text for u in utterances] == [u.text for u in dialogue.utterances]
     return replace(
         dialogue,
-        utterances=said,
-        is_verbatim=dialogue.is_verbatim and same,
+        utterances=utterances,
+        is_verbatim=dialogue.is_verbatim and is_same,
         references=tuple(map(change, dialogue.references)),
         profile={name: change(text) for name, text in dialogue.profile.items()},
         metadata={key: changed(value) for key, value in dialogue.metadata.items()},
@@ -121,7 +119,7 @@ def masked_id(identity: str, privacy: Privacy, table: MaskTable) -> str:
     """
     kept = replace(
         privacy,
-        kinds=privacy.kinds - _KINDS_OF_IDS,
+        kinds=privacy.kinds - {CODE, "ORDER", "ID"},
         names="none" if privacy.names == "none" else "speakers",
     )
     return identity if identity.isalnum() else mask_text(identity, kept, table)[0].text
@@ -139,62 +137,46 @@ def mask_summary(
 
     ``table`` is that of the dialogue (`mask_dialogue`): the same value has the same mask. Texts,
     reasons and warnings are masked; the places of statements are those in the masked text. Places
-    in the dialogue (evidence, entities) stay those of the dialogue that
-    was read.
+    in the dialogue (evidence, entities) stay those of the dialogue that was read.
     """
-    masking = _SummaryMasking(privacy, table or MaskTable())
-    entities = tuple(map(masking.entity, summary.entities))  # they tell what values are
-    text = masking.masked(summary.text)
-    done = replace(
+    table = table or MaskTable()
+
+    def masked(text: str) -> Replaced:
+        nonlocal table
+        result, table = mask_text(text, privacy, table)
+        return result
+
+    def entity(value: Entity) -> Entity:
+        """An entity without the word before it that told its kind: its kind tells."""
+        nonlocal table
+        assert table is not None
+        result, added = mask_text(value.text, privacy, table)
+        rules = (rule for rule in privacy.rules if rule.entity == value.kind and rule.is_plain)
+        kind = next((rule.kind for rule in rules), "")
+        is_whole = result.spans and result.spans[0][:2] == (0, len(value.text))
+        if not is_whole and kind in privacy.kinds:
+            result, added = table.with_value(kind, value.text)
+        table = added
+        return replace(value, text=result.text)
+
+    def statement(part: Statement) -> Statement:
+        reasons = tuple(masked(reason).text for reason in part.reasons)
+        if summary.text[part.start : part.end] != part.text:
+            return replace(part, text=masked(part.text).text, reasons=reasons)
+        start, end = text.place(part.start), text.place(part.end)
+        return replace(part, text=text.text[start:end], start=start, end=end, reasons=reasons)
+
+    entities = tuple(map(entity, summary.entities))  # they tell what values are
+    text = masked(summary.text)
+    result = replace(
         summary,
         text=text.text,
-        reason=masking.text(summary.reason),
-        statements=masking.statements(summary.statements, summary.text, text),
-        warnings=tuple(replace(w, message=masking.text(w.message)) for w in summary.warnings),
+        reason=masked(summary.reason).text,
+        statements=tuple(map(statement, summary.statements)),
+        warnings=tuple(replace(w, message=masked(w.message).text) for w in summary.warnings),
         entities=entities,
     )
-    return done, masking.table
-
-
-class _SummaryMasking:
-    """Masks one text after the other with one table."""
-
-    def __init__(self, privacy: Privacy, table: MaskTable) -> None:
-        self.privacy = privacy
-        self.table = table
-
-    def masked(self, text: str) -> Replaced:
-        done, self.table = mask_text(text, self.privacy, self.table)
-        return done
-
-    def text(self, text: str) -> str:
-        return self.masked(text).text
-
-    def statements(
-        self, statements: Iterable[Statement], text: str, masked: Replaced
-    ) -> tuple[Statement, ...]:
-        return tuple(self._statement(one, text, masked) for one in statements)
-
-    def _statement(self, one: Statement, text: str, masked: Replaced) -> Statement:
-        if text[one.start : one.end] != one.text:
-            return replace(one, text=self.text(one.text))
-        start, end = masked.place(one.start), masked.place(one.end)
-        reasons = tuple(map(self.text, one.reasons))
-        return replace(one, text=masked.text[start:end], start=start, end=end, reasons=reasons)
-
-    def entity(self, one: Entity) -> Entity:
-        """An entity without the word before it that told its kind: its kind tells."""
-        done, table = mask_text(one.text, self.privacy, self.table)
-        whole = done.spans and done.spans[0][:2] == (0, len(one.text))
-        if not whole and (kind := self._kind(one)):
-            done, table = self.table.with_value(kind, one.text)
-        self.table = table
-        return replace(one, text=done.text)
-
-    def _kind(self, one: Entity) -> str:
-        rules = (rule for rule in self.privacy.rules if rule.entity == one.kind and rule.is_plain)
-        kind = next((rule.kind for rule in rules), "")
-        return kind if kind in self.privacy.kinds else ""
+    return result, table
 
 
 def masked_line(text: str) -> str:

@@ -7,7 +7,8 @@ docs/how-to/mask.md.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from dialogist.config import Config, Texts, bundled_files, config_text
-from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import UsageError, nearest
+from dialogist.language.entities import ENTITY_KINDS
+from dialogist.language.tokens import word_set
 from dialogist.privacy.rules import (
     AFTER_FORM,
     ASKED_FORM,
@@ -25,18 +27,18 @@ from dialogist.privacy.rules import (
     CHECKS,
     VALUE_FORM,
     WHOLE_FORM,
-    Around,
     PrivacyRule,
     plain_characters,
 )
 from dialogist.records import MaskedNames
-from dialogist.language.tokens import word_set
-from dialogist.tokenizers.special_tokens import ENTITY_KINDS
+from dialogist.yaml_source import YamlSource, validated
 
 _Language = Literal["en", "zh"]
-_KIND = re.compile(r"[A-Z]+(?:_[A-Z]+)*")
+_Place = tuple[object, ...]
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
-_PLACES = {
+# What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
+_CALL = re.compile(r"\(\?&(\w+)\)")
+_BESIDE = {
     "asked": ASKED_FORM,
     "before": BEFORE_FORM,
     "after": AFTER_FORM,
@@ -46,7 +48,7 @@ _PLACES = {
 
 
 def _kind(text: str) -> str:
-    if not _KIND.fullmatch(text):
+    if not re.fullmatch("[A-Z]+(?:_[A-Z]+)*", text):
         raise ValueError("a kind is written in capital letters and _, like PLATE_NUM")
     return text
 
@@ -103,13 +105,53 @@ class PrivacyPackConfig(Config):
     given_names: str = ""
 
 
+class PackPatterns:
+    """Reads patterns that call fragments as ``(?&name)``; all are case-insensitive."""
+
+    def __init__(self, fragments: Mapping[str, Sequence[str]], source: YamlSource) -> None:
+        """``fragments`` are lists of alternatives under their names; each may call those above.
+
+        Raises:
+            ConfigError: a name or a pattern is at fault; names the line.
+        """
+        self._source = source
+        self._fragments: dict[str, str] = {}
+        for name, alternatives in fragments.items():
+            place = ("fragments", name)
+            if not re.fullmatch(r"\w+", name):
+                raise source.fault(place, f"'{name}': names are made of letters, digits and _")
+            pattern = "|".join(alternatives)
+            self.compiled(pattern, place)
+            self._fragments[name] = self._expanded(pattern, place)
+
+    def compiled(self, pattern: str, place: _Place, form: str = "{}") -> re.Pattern[str]:
+        """The pattern, put in the place of ``{}`` in ``form``, as a regular expression.
+
+        Raises:
+            ConfigError: it is none, or calls a fragment that is not there; names the line.
+        """
+        expanded = self._expanded(pattern, place)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # what Python will read differently one day
+                re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form
+                return re.compile(form.replace("{}", expanded), re.IGNORECASE)
+        except (re.error, Warning, RecursionError, OverflowError) as error:
+            raise self._source.fault(place, f"no regular expression: {error}") from None
+
+    def _expanded(self, pattern: str, place: _Place) -> str:
+        for call, name in ((match[0], match[1]) for match in _CALL.finditer(pattern)):
+            if name not in self._fragments:
+                message = f"{call}: no fragment above has that name{nearest(name, self._fragments)}"
+                raise self._source.fault(place, message)
+        return _CALL.sub(lambda match: f"(?:{self._fragments[match[1]]})", pattern)
+
+
 @dataclass(frozen=True, slots=True)
 class PrivacyPack:
     """Rules in order of precedence, and what is known about their kinds."""
 
     name: str
-    language: _Language
-    version: int
     kinds: Mapping[str, str]
     optional: frozenset[str]
     rules: tuple[PrivacyRule, ...]
@@ -122,11 +164,11 @@ def bundled_privacy_packs() -> dict[str, Path]:
     return bundled_files("privacy")
 
 
-@lru_cache(maxsize=8)
-def bundled_pack(name: str) -> PrivacyPack:
-    """One of them; ``KeyError`` without one of that name. Its examples are tried by the tests."""
-    path = bundled_privacy_packs()[name]
-    return parse_privacy_pack(path.read_text(encoding="utf-8"), str(path), tried=False)
+@lru_cache(maxsize=1)
+def _bundled() -> tuple[PrivacyPack, ...]:
+    """Our packs; their examples are tried by the tests."""
+    files = bundled_privacy_packs().values()
+    return tuple(parse_privacy_pack(config_text(path), str(path), tried=False) for path in files)
 
 
 def load_privacy_pack(path: Path) -> PrivacyPack:
@@ -150,12 +192,13 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     _check_kinds(config, source)
     patterns = PackPatterns(config.fragments, source)
     rules = tuple(_rules(config, patterns, source))
-    if tried:
-        _try_examples(config, rules, source)
+    for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True) if tried else ()):
+        for key in ("examples", "counterexamples"):
+            for j, example in enumerate(getattr(written, key)):
+                if fault := _fault(rule, example, key == "examples"):
+                    raise source.fault(("rules", i, key, j), fault)
     return PrivacyPack(
         name=config.name,
-        language=config.language,
-        version=config.version,
         kinds=config.kinds,
         optional=frozenset(config.optional),
         rules=rules,
@@ -168,7 +211,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
 
 
 def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
-    used = [
+    used: list[tuple[_Place, str]] = [
         *((("rules", i, "kind"), rule.kind) for i, rule in enumerate(config.rules)),
         *((("optional", i), kind) for i, kind in enumerate(config.optional)),
     ]
@@ -206,45 +249,27 @@ def _rules(
             entity=rule.entity,
             value=value,
             check=CHECKS[rule.check] if rule.check else None,
-            around=_around(rule, patterns, place),
             cued=rule.cued,
+            **{
+                key: patterns.compiled(pattern, (*place, key), form)
+                for key, form in _BESIDE.items()
+                if (pattern := getattr(rule, key)) is not None
+            },
         )
 
 
-def _around(rule: PrivacyRuleConfig, patterns: PackPatterns, place: tuple[object, ...]) -> Around:
-    found: dict[str, re.Pattern[str]] = {}
-    for name, form in _PLACES.items():
-        pattern = getattr(rule, name)
-        if pattern is not None:
-            found[name] = patterns.compiled(pattern, (*place, name), form)
-    return Around(**found)
-
-
-def _try_examples(
-    config: PrivacyPackConfig, rules: tuple[PrivacyRule, ...], source: YamlSource
-) -> None:
-    for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True)):
-        for j, example in enumerate(written.examples):
-            marked = _MARKED.findall(example)
-            fault = _fault(rule, example, marked) if marked else "mark what is found as [[value]]"
-            if fault:
-                raise source.fault(("rules", i, "examples", j), fault)
-        for j, example in enumerate(written.counterexamples):
-            fault = _fault(rule, example, [])
-            if fault:
-                raise source.fault(("rules", i, "counterexamples", j), fault)
-
-
-def _fault(rule: PrivacyRule, example: str, wanted: list[str]) -> str:
+def _fault(rule: PrivacyRule, example: str, has_values: bool) -> str:
     """What is wrong about what a rule finds in one of its examples; empty if nothing is."""
+    marked = _MARKED.findall(example) if has_values else []
+    if has_values and not marked:
+        return "mark what is found as [[value]]"
     question, _, text = plain_characters(_MARKED.sub(r"\1", example)).rpartition(" || ")
-    found = [text[start:end] for start, end in rule.spans(text, question)]
-    if found == list(map(plain_characters, wanted)):
+    values = [text[start:end] for start, end in rule.spans(text, question)]
+    if values == list(map(plain_characters, marked)):
         return ""
-    if not wanted:
-        return f"the rule finds {', '.join(map(repr, found))} in the counterexample {text!r}"
-    shown = ", ".join(map(repr, found)) or "nothing"
-    return f"the rule finds {shown} in its example {example!r}"
+    shown = ", ".join(map(repr, values)) or "nothing"
+    what = f"its example {example!r}" if has_values else f"the counterexample {text!r}"
+    return f"the rule finds {shown} in {what}"
 
 
 PERSON, NAME, CODE = "PERSON", "NAME", "CODE"
@@ -275,12 +300,12 @@ def privacy_of(kinds: str = "", names: str = "none", packs: Iterable[Path] = ())
         UsageError: there is no such kind or choice of names.
         ConfigError: a pack cannot be read, or is at fault.
     """
-    every = [*map(load_privacy_pack, packs), *map(bundled_pack, bundled_privacy_packs())]
+    every = [*map(load_privacy_pack, packs), *_bundled()]
     if names not in NAMES:
         hint = nearest(names, NAMES)
         raise UsageError(f"--names {names}: must be one of {', '.join(NAMES)}{hint}")
     chosen: MaskedNames = NAMES[NAMES.index(names)]
-    wanted = _chosen(kinds, every)
+    wanted = _chosen(kinds, _described(every))
     return Privacy(
         kinds=wanted | {PERSON} if chosen in ("people", "all") else wanted,
         names=chosen,
@@ -297,28 +322,27 @@ def described_kinds(packs: Iterable[Path] = ()) -> Mapping[str, tuple[str, bool]
     Raises:
         ConfigError: a pack cannot be read, or is at fault.
     """
-    return _described([*map(load_privacy_pack, packs), *map(bundled_pack, bundled_privacy_packs())])
+    return _described([*map(load_privacy_pack, packs), *_bundled()])
 
 
 def _described(packs: Iterable[PrivacyPack]) -> dict[str, tuple[str, bool]]:
-    found: dict[str, tuple[str, bool]] = {}
+    described: dict[str, tuple[str, bool]] = {}
     for pack in packs:
         for kind, what in pack.kinds.items():
             if kind != PERSON:
-                found.setdefault(kind, (what, kind not in pack.optional))
-    return found
+                described.setdefault(kind, (what, kind not in pack.optional))
+    return described
 
 
-def _chosen(text: str, packs: Iterable[PrivacyPack]) -> frozenset[str]:
-    described = _described(packs)
+def _chosen(text: str, described: Mapping[str, tuple[str, bool]]) -> frozenset[str]:
     words = [word.strip() for word in text.split(",") if word.strip()]
-    usual = {kind for kind, (_, masked) in described.items() if masked}
+    usual = {kind for kind, (_, is_masked) in described.items() if is_masked}
     chosen = set(usual) if all(word[0] in "+-" for word in words) else set()
     for word in words:
         kind = word.lstrip("+-").upper()
+        if kind in (PERSON, NAME) and kind not in described:
+            raise UsageError(f"--kinds {kind}: names of people are masked with --names")
         if kind != "ALL" and kind not in described:
-            if kind in (PERSON, NAME):
-                raise UsageError(f"--kinds {kind}: names of people are masked with --names")
             hint = f"{nearest(kind, described)} (one of {', '.join(described)})"
             raise UsageError(f"--kinds {kind}: there is no such kind{hint}")
         named = set(described) if kind == "ALL" else {kind}

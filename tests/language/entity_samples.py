@@ -1,6 +1,6 @@
 """Made-up sentences whose entities are known: what precision and recall are counted on.
 
-``python tests/data/entity_samples.py`` prints the figures of
+``python tests/language/entity_samples.py`` prints the figures of
 docs/notes/2026-11-22-entity-rules.md. The decoys hold numbers and codes that are no entities.
 Nothing here is anybody's: all values are drawn.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dialogist.data.entities import find_entities
+from dialogist.language.entities import find_entities
 
 _PLATE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
