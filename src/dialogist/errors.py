@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+_REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)[^;]*(?:;.*extra\s*==\s*['\"](?P<extra>[\w-]+))?")
 
 
 class DialogistError(Exception):
@@ -47,7 +47,7 @@ class DataError(DialogistError):
 
 
 class ModelError(DialogistError):
-    """A model folder is missing, incomplete, damaged or too new."""
+    """A model is missing, incomplete, damaged or too new, or an endpoint cannot be used at all."""
 
 
 class CheckpointError(DialogistError):
@@ -58,7 +58,7 @@ class MissingExtraError(DialogistError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs optional packages: {how_to_install(extra)}")
+        super().__init__(f"{feature} needs an extra: {how_to_install(extra)}")
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
     """
     try:
         yield
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError(feature, extra) from None
 
 
@@ -85,21 +85,24 @@ def installed_version(package: str) -> str | None:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra, wherever this package came from.
+    """The command that installs an extra."""
+    return f"pip install 'dialogist[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
-    It names the packages themselves: no index need know Dialogist.
-    """
+
+def requirements_of() -> dict[str, list[str]]:
+    """The names of the packages that each extra needs; those that are always needed under ""."""
     from importlib import metadata
 
+    extras: dict[str, list[str]] = {"": []}
     try:
         requirements = metadata.requires("dialogist") or []
-    except metadata.PackageNotFoundError:
+    except metadata.PackageNotFoundError:  # it runs from a folder that no installer knows
         requirements = []
-    parts = (line.partition(";") for line in requirements)
-    wanted = [name.strip() for name, _, marker in parts if _EXTRA.findall(marker) == [extra]]
-    if not wanted:  # run from the source tree
-        return f"in a checkout, pip install '.[{extra}]'"
-    return "pip install " + " ".join(f"'{name}'" for name in wanted)
+    for line in requirements:
+        match = _REQUIREMENT.match(line)
+        if match is not None:
+            extras.setdefault(match["extra"] or "", []).append(match["name"])
+    return extras
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

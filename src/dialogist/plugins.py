@@ -22,6 +22,12 @@ def plugin_names(group: str) -> list[str]:
     return sorted(_entry_points(group))
 
 
+def extra_of(group: str, name: str) -> str:
+    """The extra that an entry point needs; empty where there is none."""
+    point = _entry_points(group).get(name)
+    return next(iter(point.extras), "") if point is not None else ""
+
+
 def plugin(group: str, name: str) -> Callable[..., Any] | None:
     """What stands behind a name; None: there is no such name.
 
@@ -33,8 +39,8 @@ def plugin(group: str, name: str) -> Callable[..., Any] | None:
         return None
     try:
         loaded: Callable[..., Any] = point.load()
-    except ImportError as error:
-        extra = next(iter(point.extras), "")
+    except ModuleNotFoundError as error:
+        extra = extra_of(group, name)
         if not extra:
             raise
         raise DialogistError(f"{name} needs an extra: {how_to_install(extra)} ({error})") from None

@@ -6,14 +6,14 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
+from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
-from dialogist.grounding import Verifier, ground
+from dialogist.grounding import ground
 from dialogist.language.patterns import language_of
 from dialogist.language.tokens import counted, words_in
 from dialogist.records import (
@@ -27,12 +27,14 @@ from dialogist.records import (
     SummaryOptions,
     Utterance,
     Warning,
+    to_json,
 )
 from dialogist.writers import Writer, open_writer
 
 if TYPE_CHECKING:
     from dialogist.forms.filled import Filled
     from dialogist.forms.template_config import Template as Form
+    from dialogist.grounding.verification import Verifier
     from dialogist.privacy.masks import MaskTable
     from dialogist.privacy.packs import Privacy
 
@@ -92,7 +94,7 @@ class Summarizer:
     def __init__(
         self,
         writer: Writer | str = "highlights",
-        verifier: Verifier | None = None,
+        verifier: "Verifier | None" = None,
         form: "Form | str | Path | None" = None,
     ) -> None:
         """``writer``: one, or its name (`dialogist.writers.open_writer`); ``form``: one, the name
@@ -161,6 +163,8 @@ class Summarizer:
         self, dialogues: Iterator[Dialogue], options: SummaryOptions
     ) -> Iterator[Result]:
         """The results in order, while the writer works on several dialogues at a time."""
+        from concurrent.futures import Future, ThreadPoolExecutor  # few writers need it
+
         waiting: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(self.writer.at_once) as pool:
             try:
@@ -173,6 +177,16 @@ class Summarizer:
             finally:
                 for future in waiting:
                     future.cancel()
+
+    def settings(self, options: SummaryOptions) -> dict[str, JSON]:
+        """Everything but the dialogues that summaries depend on, as JSON values."""
+        form = self.form.model_dump(mode="json") if self.form is not None else None
+        return {
+            "dialogist": __version__,
+            "writer": self.writer.name,
+            "form": form,
+            "options": to_json(options),
+        }
 
     def result(self, dialogue: Dialogue, options: SummaryOptions) -> Result:
         """The result of one dialogue; what goes wrong is its status ``error``.

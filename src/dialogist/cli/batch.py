@@ -19,8 +19,8 @@ from dialogist.cli.flags import (
     decoding_options,
 )
 from dialogist.cli.inputs import expected_records, with_flags
-from dialogist.formats import ReadOptions
 from dialogist.errors import UsageError
+from dialogist.formats import ReadOptions
 from dialogist.records import JSON
 
 if TYPE_CHECKING:  # pydantic: not for --help
@@ -128,13 +128,13 @@ def batch_command(
     quiet: Quiet = False,
 ) -> int:
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
-    from dialogist.cli.batch_display import JobMeter, show_sample, watch_inputs
     from dialogist.batch.journal import known_inputs
     from dialogist.batch.run import Watcher, run_job
     from dialogist.batch.sinks import Form
     from dialogist.batch.sources import Since, items_of, origins_of
     from dialogist.batch.work import BatchSettings
     from dialogist.batch.workers import WorkPlan
+    from dialogist.cli.batch_display import JobMeter, show_sample, watch_inputs
 
     _refuse(
         {

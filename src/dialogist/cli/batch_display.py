@@ -6,17 +6,17 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
-from dialogist.cli.console import Meter, is_silent, note
-from dialogist.cli.output_formats import OutputFormat
-from dialogist.cli.summarize_run import tally, write_summaries
-from dialogist.errors import DataError
 from dialogist.batch.journal import Totals, known_inputs
 from dialogist.batch.run import JobProgress
 from dialogist.batch.sources import RecordOrigin, SourceItem
 from dialogist.batch.work import Opened, batch_record
+from dialogist.cli.console import Meter, is_silent, note
+from dialogist.cli.output_formats import OutputFormat
+from dialogist.cli.summarize_run import tally, write_summaries
+from dialogist.errors import DataError
+from dialogist.language.tokens import counted
 from dialogist.present import PresentedSummary
 from dialogist.records import Dialogue
-from dialogist.language.tokens import counted
 
 _FIRST = 20
 """Dialogues and, below, seconds after which the cost of a job can be told."""

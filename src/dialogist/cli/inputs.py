@@ -1,141 +1,141 @@
 """The input files of a command: the flags that say how they are read, and reading them."""
 
-import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass
-from functools import wraps
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, get_type_hints
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from dialogist.cli.console import Meter, note, tracked
-from dialogist.formats import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError
-from dialogist.records import Dialogue
 from dialogist.language.tokens import counted
+from dialogist.records import Dialogue
 
-# The flags that say how input files are read: one list for all commands that read dialogues.
+if TYPE_CHECKING:
+    from dialogist.formats import ReadOptions, ReadProblem
 
+_PANEL = "Input"
 
-Command = Callable[..., Any]
-_FORMAT_HELP = f"Format of the input: auto, {', '.join(READERS)}."
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadFlags:
-    """The flags as typer gives them; see `read_options`."""
-
-    input_format: Annotated[str, typer.Option("--input-format", help=_FORMAT_HELP)] = "auto"
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            help="NAME=KEY: which key or column holds id, dialogue, turns, speaker, text, role, "
-            "summary. KEY may be a path (author.name). Repeatable.",
-        ),
-    ] = None
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            help="KEY=VALUE or KEY!=VALUE: read only such records, rows or turns. Repeatable.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option("--encoding", help="Encoding of the input (default: found by its bytes).")
-    ] = ""
-    one_dialogue: Annotated[
-        bool, typer.Option("--one-dialogue", help="Each whole file is one dialogue.")
-    ] = False
-    by_neighbours: Annotated[
-        bool,
-        typer.Option(
-            "--sorted",
-            help="Rows of a dialogue follow each other: read as a stream, not in memory.",
-        ),
-    ] = False
-    internal_notes: Annotated[
-        bool, typer.Option("--internal-notes", help="Read internal notes (public=false), too.")
-    ] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False
-
-
-def with_flags(*, strict: bool = True) -> Callable[[Command], Command]:
-    """Give a command the flags of each group that is the default of one of its parameters.
-
-    A group is a dataclass whose fields are annotated as typer wants them; `ReadOptions` are made of
-    `ReadFlags`. ``strict=False``: without --strict, for a command that goes on in any case.
-    """
-
-    def decorate(command: Command) -> Command:
-        own = inspect.signature(command).parameters
-        groups: dict[str, Any] = {
-            name: ReadFlags if isinstance(each.default, ReadOptions) else type(each.default)
-            for name, each in own.items()
-            if is_dataclass(each.default)
-        }
-        flags = {name: _parameters(group) for name, group in groups.items()}
-        if not strict:
-            del flags["read"]["strict"]
-
-        @wraps(command)
-        def run(**given: Any) -> Any:
-            _check_apart(given.get("output"), given.get("files") or given.get("inputs") or ())
-            for name, group in groups.items():
-                values = group(**{flag: given.pop(flag) for flag in flags[name]})
-                given[name] = read_options(values) if isinstance(values, ReadFlags) else values
-            return command(**given)
-
-        parameters: list[inspect.Parameter] = []
-        for each in own.values():
-            parameters += flags[each.name].values() if each.name in flags else [each]
-        ordered = sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty)
-        run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in ordered}
-        return run
-
-    return decorate
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
+]
+InputFormat = Annotated[
+    str,
+    typer.Option(
+        help="Format of the input: auto, or a name that `data check` lists.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=KEY",
+        help="Which key or column holds id, dialogue, turns, speaker, text, role, summary. KEY may "
+        "be a path (author.name). Repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="Read only such records, rows or turns; KEY!=VALUE: only others. Repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        help="Encoding of the input (default: found by its bytes).", rich_help_panel=_PANEL
+    ),
+]
+OneDialogue = Annotated[
+    bool,
+    typer.Option("--one-dialogue", help="Each whole file is one dialogue.", rich_help_panel=_PANEL),
+]
+Sorted = Annotated[
+    bool,
+    typer.Option(
+        "--sorted",
+        help="Rows of a dialogue follow each other: read as a stream, not in memory.",
+        rich_help_panel=_PANEL,
+    ),
+]
+InternalNotes = Annotated[
+    bool,
+    typer.Option(
+        "--internal-notes",
+        help="Read internal notes (public=false), too.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop at the first bad record.", rich_help_panel=_PANEL),
+]
 
 
-def _parameters(group: type) -> dict[str, inspect.Parameter]:
-    return {
-        name: inspect.Parameter(
-            name,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=getattr(group, name),
-            annotation=hint,
-        )
-        for name, hint in get_type_hints(group, include_extras=True).items()
-    }
-
-
-def read_options(flags: ReadFlags) -> ReadOptions:
-    """The reading flags as options.
+def read_options(
+    input_format: str = "auto",
+    column: Sequence[str] | None = None,
+    where: Sequence[str] | None = None,
+    encoding: str = "",
+    **switches: bool,
+) -> "ReadOptions":
+    """The reading flags as options; ``switches`` are those of `ReadOptions`.
 
     Raises:
         UsageError: a --column is not NAME=KEY, or names no known column; a --where is none.
     """
-    pairs = {}
-    for entry in flags.column or []:
-        name, equals, key = entry.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--column {entry}: write it as NAME=KEY")
-        pairs[name] = key
+    from dialogist.formats import Condition, ReadOptions
+
     return ReadOptions(
-        format=flags.input_format,
-        strict=flags.strict,
-        columns=pairs,
-        encoding=flags.encoding,
-        where=tuple(map(Condition.parse, flags.where or [])),
-        one_dialogue=flags.one_dialogue,
-        by_neighbours=flags.by_neighbours,
-        internal_notes=flags.internal_notes,
+        format=input_format,
+        columns=pairs(column, "--column", "NAME=KEY"),
+        where=tuple(map(Condition.parse, where or [])),
+        encoding=encoding,
+        **switches,
     )
 
 
-def _check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None:
+def pairs(entries: Sequence[str] | None, flag: str, form: str) -> dict[str, str]:
+    """A repeated flag of ``NAME=VALUE`` as a mapping.
+
+    Raises:
+        UsageError: one has another form, or a name comes twice.
+    """
+    values: dict[str, str] = {}
+    for entry in entries or []:
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals or not name or not value:
+            raise UsageError(f"{flag} {entry}: write it as {form}")
+        if name in values:
+            raise UsageError(f"{flag} {entry}: '{name}' is given twice")
+        values[name] = value
+    return values
+
+
+def sources_of(files: Sequence[Path] | None, output: Path | str | None = None) -> list[Path]:
+    """The files to read, stdin if there are none and something is piped in.
+
+    Raises:
+        UsageError: there is no input, or ``output`` is among it or would be the next time.
+        DataError: there is no such file.
+    """
+    if not files and sys.stdin.isatty():
+        raise UsageError("no input: give files, or pipe a dialogue in (see --help)")
+    sources = list(files or [Path("-")])
+    for source in sources:
+        if str(source) != "-" and not source.exists():
+            raise DataError(f"{source}: no such file")
+    check_apart(output, sources)
+    return sources
+
+
+def check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None:
     """See that what is written is neither an input nor read as one the next time.
 
     Raises:
@@ -144,26 +144,23 @@ def _check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> Non
     if output is None or str(output) in ("", "-") or "://" in str(output):
         return
     target = Path(os.path.realpath(output))
-    for one in inputs:
-        source = Path(os.path.realpath(one))
-        if str(one) == "-" or not source.exists():
+    for name in inputs:
+        source = Path(os.path.realpath(name))
+        if str(name) == "-" or not source.exists():
             continue
         if source.is_file() and (source == target or (target.exists() and source.samefile(target))):
             raise UsageError(f"--output {output}: is an input, too; give another place")
         if source.is_dir() and target.is_relative_to(source):
             raise UsageError(
-                f"--output {output}: lies in the input folder {one}, and would be read as input; "
+                f"--output {output}: lies in the input folder {name}, and would be read as input; "
                 "give a place outside"
             )
-
-
-# Reading the input files of a command: problems are said, counted, and decide the exit code.
 
 
 class InputReading:
     """Reads files one after the other; what cannot be read is a problem, and the rest goes on."""
 
-    def __init__(self, options: ReadOptions, watched: bool = True) -> None:
+    def __init__(self, options: "ReadOptions", watched: bool = True) -> None:
         """``watched``: show progress, counted in dialogues read."""
         self.options = options
         self._watched = watched
@@ -175,19 +172,26 @@ class InputReading:
         Raises:
             DataError: the only file cannot be read at all; with ``strict``, at the first problem.
         """
-        found = self._found(files)
+        dialogues = self._dialogues(files)
         if not self._watched:
-            return found
-        return tracked(found, Meter("read", expected_records(files), "dialogues"))
+            return dialogues
+        return tracked(dialogues, Meter("read", expected_records(files), "dialogues"))
 
-    def _found(self, files: Sequence[Path | BinaryIO]) -> Iterator[Dialogue]:
+    def _dialogues(self, files: Sequence[Path | BinaryIO]) -> Iterator[Dialogue]:
+        from dialogist.formats import read_dialogues
+
         for file in files:
             try:
                 yield from read_dialogues(file, self.options, self._report, note)
             except DataError as error:
                 if len(files) == 1 or self.options.strict:
                     raise
-                self._say(str(error))
+                self.problems += 1
+                note(str(error))
+
+    def _report(self, problem: "ReadProblem") -> None:
+        self.problems += 1
+        note(str(problem))
 
     def finish(self) -> int:
         """Say how many problems there were; the exit code."""
@@ -196,17 +200,6 @@ class InputReading:
             note(f"{count} could not be read; the others are done", own=True)
         return 3 if self.problems else 0
 
-    def _report(self, problem: ReadProblem) -> None:
-        self._say(str(problem))
-
-    def _say(self, problem: str) -> None:
-        self.problems += 1
-        note(problem)
-
-
-_ONE_RECORD = (".txt", ".vtt", ".srt", ".docx")
-_A_RECORD_PER_LINE = (".jsonl", ".ndjson")
-
 
 def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:
     """How many dialogues the files hold, going by their names; None: that cannot be told."""
@@ -214,9 +207,9 @@ def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:
     for file in files:
         if not (isinstance(file, Path) and file.is_file()):
             return None
-        if file.suffix.lower() in _ONE_RECORD:
+        if file.suffix.lower() in (".txt", ".vtt", ".srt", ".docx"):
             total += 1
-        elif file.suffix.lower() in _A_RECORD_PER_LINE:
+        elif file.suffix.lower() in (".jsonl", ".ndjson"):
             with file.open("rb") as lines:
                 total += sum(1 for _ in lines)
         else:

@@ -1,41 +1,66 @@
 """The ``dialogist`` command: its sub-commands, and the one place where errors become exit codes.
 
-Data go to stdout, everything else to stderr. Modules that need torch are imported inside the
+Data go to stdout, everything else to stderr. What takes a while to import is imported inside the
 commands, the one exception to the rule against imports in functions: ``--help`` must be instant.
 
-Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be
-read or summarised;
-130 and 143 stopped by SIGINT and SIGTERM.
+Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be read or
+summarized; 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
 import os
 import sys
 import traceback
-from typing import Annotated, NoReturn
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from dialogist import __version__
-from dialogist.cli.command_tree import CommandTree, respelled, wrong_call
-from dialogist.cli.console import (
-    SHOW_PERSONAL_DATA,
-    close_all,
-    complain,
-    note,
-    show_personal_data,
-    silence,
-    tell_failures,
-)
-from dialogist.errors import DialogistError, Stopped
+from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, silence, tell_failures
+from dialogist.errors import DialogistError, Stopped, how_to_install
 
-app = typer.Typer(
-    name="dialogist",
-    cls=CommandTree,
-    help="Conversations to short, checkable summaries, by a small model on your own CPU.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "summarize": ("Summaries", "summarize_command:summarize"),
+    "batch": ("Summaries", "batch_command:batch"),
+    "forms": ("Summaries", "forms_command:app"),
+    "mask": ("Summaries", "mask_command:mask"),
+    "serve": ("Service", "service_command:serve"),
+    "client": ("Service", "service_command:client"),
+    "keys": ("Service", "service_command:keys_app"),
+    "feedback": ("Service", "service_command:feedback_app"),
+    "data.check": ("Data and machine", "data_command:check"),
+    "doctor": ("Data and machine", "doctor_command:doctor"),
+}
+"""Where the function of each command lies, or a typer application of several."""
+
+COMMAND_PLUGINS = "dialogist.commands"
+"""The group of entry points by which other packages add commands; a dot makes a sub-command."""
+
+ALIASES = {"templates": "forms"}
+"""Old names of commands; help does not show them."""
+
+EXAMPLES = {
+    "summarize": (
+        "dialogist summarize chat.txt",
+        "dialogist summarize calls/*.txt --form call --output calls.csv",
+        "dialogist summarize tickets.jsonl --output summaries.jsonl --resume",
+    ),
+    "batch": (
+        "dialogist batch calls.jsonl.gz --sample 5",
+        "dialogist batch 'calls/*.jsonl' --output summaries --workers 4",
+        "dialogist batch 'sqlite:///desk.db#calls' --output summaries --format parquet",
+    ),
+    "mask": (
+        "dialogist mask calls.jsonl --output masked.jsonl",
+        "dialogist mask calls.jsonl --names speakers --table masks.jsonl --output masked.jsonl",
+        "dialogist mask summaries.jsonl --restore masks.jsonl",
+    ),
+    "serve": ("dialogist serve --port 8765 --store sqlite:///desk.db",),
+    "data.check": ("dialogist data check chats.csv",),
+}
+_HELP = "Conversations to short summaries that you can check, on your own CPU."
+_OTHERS = "More commands"
 
 
 def _version(wanted: bool) -> None:
@@ -44,7 +69,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -58,14 +82,96 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Conversations to short, checkable summaries, by a small model on your own CPU."""
-    show_personal_data(show)
+    if show:
+        os.environ[SHOW_PERSONAL_DATA] = "1"
+
+
+def command_line(word: str = "") -> typer.Typer:
+    """The command line with all commands; ``word`` is one of ours: with that one alone."""
+    app = typer.Typer(
+        name="dialogist",
+        help=_HELP,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(epilog="\n\n".join(("Example:", "dialogist summarize chat.txt")))(_root)
+    word = ALIASES.get(word, word)
+    if word in COMMANDS:
+        _add(app, word, *_own(word), aliases=True)
+        return app
+    from dialogist.plugins import plugin_names
+
+    groups: dict[str, typer.Typer] = {}
+    others = [name for name in plugin_names(COMMAND_PLUGINS) if name not in COMMANDS]
+    for name in (*COMMANDS, *others):
+        panel, found = _own(name) if name in COMMANDS else (_OTHERS, _plugin(name))
+        group, dot, below = name.partition(".")
+        if not dot:
+            _add(app, name, panel, found)
+            continue
+        if group not in groups:
+            groups[group] = typer.Typer(no_args_is_help=True)
+            about = f"Commands: {', '.join(_below(group, (*COMMANDS, *others)))}."
+            app.add_typer(groups[group], name=group, help=about, rich_help_panel=panel)
+        _add(groups[group], below, "", found, EXAMPLES.get(name, ()))
+    return app
+
+
+def _below(group: str, names: tuple[str, ...]) -> list[str]:
+    return [name.partition(".")[2] for name in names if name.startswith(f"{group}.")]
+
+
+def _own(name: str) -> tuple[str, Any]:
+    panel, place = COMMANDS[name]
+    module, _, member = place.partition(":")
+    return panel, getattr(import_module(f"dialogist.cli.{module}"), member)
+
+
+def _plugin(name: str) -> Any:
+    """Another package's command; one that cannot be loaded says why when it is called."""
+    from dialogist.plugins import plugin
+
+    try:
+        return plugin(COMMAND_PLUGINS, name)
+    except DialogistError as error:
+        fault = error
+
+    def fails() -> None:
+        raise fault
+
+    fails.__doc__ = f"({fault})"
+    return fails
+
+
+def _add(
+    app: typer.Typer,
+    name: str,
+    panel: str,
+    found: Any,
+    examples: tuple[str, ...] = (),
+    aliases: bool = False,
+) -> None:
+    """Add a function as a command, or an application as a group of commands."""
+    examples = examples or EXAMPLES.get(name, ())
+    head = "Example:" if len(examples) == 1 else "Examples:"
+    epilog = "\n\n".join((head, *examples)) if examples else None
+    old = [alias for alias, today in ALIASES.items() if today == name] if aliases else []
+    for spelling in (name, *old):
+        hidden = spelling != name
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=spelling, rich_help_panel=panel or None, hidden=hidden)
+        else:
+            register: Callable[..., Any] = app.command(
+                spelling, epilog=epilog, rich_help_panel=panel or None, hidden=hidden
+            )
+            register(found)
 
 
 def main() -> NoReturn:
     """Run the command line and leave with a documented exit code."""
     # NumPy's matrices here are tiny: its threads only wait for each other, several times as long
-    # where other programs run. Torch has threads of its own.
+    # where other programs run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _run()
     try:
@@ -76,13 +182,14 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    show_personal_data(None)
     silence(False)
     tell_failures()
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
     try:
+        is_completing = "_DIALOGIST_COMPLETE" in os.environ
+        app = command_line("" if is_completing or not words else words[0])
         command = typer.main.get_command(app)
-        words = respelled(command, sys.argv[1:], note)
-        result = command.main(words, "dialogist", standalone_mode=False)
+        result = command.main(sys.argv[1:], "dialogist", standalone_mode=False)
     except Stopped as error:
         return _fail(f"{error}; run the same command again to go on", error.exit_code)
     except DialogistError as error:
@@ -94,16 +201,24 @@ def _run() -> int:
     except OSError as error:
         return _stdout_failed(error)
     except Exception as error:
-        return _usage_or_bug(error)
-    finally:
-        close_all()
+        return _usage_or_bug(error, words)
     return result if isinstance(result, int) else 0
 
 
-def _usage_or_bug(error: Exception) -> int:
-    """A wrong flag or command; or a bug of ours in one line, with the way to the traceback."""
+def _usage_or_bug(error: Exception, words: list[str]) -> int:
+    """A wrong flag or command, a package that is not there; or a bug of ours in one line."""
     if hasattr(error, "format_message"):  # click may be typer's own: its classes are not known
-        return _fail(wrong_call(error), 2)
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        context = getattr(error, "ctx", None)
+        where = f" (see {context.command_path} --help)" if context is not None else ""
+        return _fail(f"{message or 'name a command'}{where}", 2)
+    if isinstance(error, ModuleNotFoundError):
+        from dialogist.plugins import extra_of
+
+        for name in (".".join(words[:2]), *words[:1]):
+            if extra := extra_of(COMMAND_PLUGINS, name):
+                shown = name.replace(".", " ")
+                return _fail(f"{shown} needs an extra: {how_to_install(extra)} ({error})", 1)
     if os.environ.get("DIALOGIST_DEBUG"):
         complain(traceback.format_exc())
     return _fail(

@@ -1,19 +1,22 @@
 """Grounding: drafts become statements with exact evidence, a verdict, and reasons for it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from dialogist.grounding.evidence import find_evidence
-from dialogist.grounding.verification import Judgement as Judgement
-from dialogist.grounding.verification import SureRules as SureRules
-from dialogist.grounding.verification import Verifier as Verifier
 from dialogist.records import Dialogue, Draft, EvidenceSpan, Statement, Utterance, Verdict
+
+if TYPE_CHECKING:
+    from dialogist.grounding.verification import Verifier
+
+# What quotes do not need is imported where it is needed: most summaries are made of quotes.
 
 _SUPPORTED = 0.5
 """A verifier's probability from which on a statement counts as supported."""
 
 
 def ground(
-    dialogue: Dialogue, drafts: Sequence[Draft], verifier: Verifier | None = None
+    dialogue: Dialogue, drafts: Sequence[Draft], verifier: "Verifier | None" = None
 ) -> list[Statement]:
     """The drafts as statements of a text in which one space stands between two.
 
@@ -32,6 +35,8 @@ def ground(
         verdict: Verdict = "quoted"
         reasons: tuple[str, ...] = ()
         if not draft.quotes:
+            from dialogist.grounding.evidence import find_evidence
+
             evidence = find_evidence(dialogue, text, draft.lines)
             verdict, reasons = _judged(dialogue, text, evidence, verifier, known)
         end = place + len(text)
@@ -39,18 +44,24 @@ def ground(
             Statement(text, place, end, draft.section, evidence, verdict, reasons, draft.importance)
         )
         place = end + 1
-    return statements
+    if not dialogue.profile:
+        return statements
+    from dialogist.grounding.profile import ProfileFields
+
+    fields = ProfileFields(dialogue)
+    return [replace(statement, profile=fields.of(statement)) for statement in statements]
 
 
 def _judged(
     dialogue: Dialogue,
     text: str,
     evidence: Sequence[EvidenceSpan],
-    verifier: Verifier | None,
+    verifier: "Verifier | None",
     known: Sequence[Utterance],
 ) -> tuple[Verdict, tuple[str, ...]]:
-    rules = SureRules()
-    if reasons := rules.verify(known, text).reasons:
+    from dialogist.grounding.verification import SureRules
+
+    if reasons := SureRules().verify(known, text).reasons:
         return "contradicted", reasons
     if not evidence:
         return "doubtful", ("no line of the dialogue supports it",)

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from dialogist.errors import UsageError, nearest
-from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue, Draft, SummaryOptions
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ WRITERS = "dialogist.writers"
 Each is called with what follows the colon of its name and returns a `Writer`.
 """
 
-_OWN = {
+OWN_WRITERS = {
     "highlights": "dialogist.highlights.writer:open_highlights",
     "endpoint": "dialogist.writers.endpoint:open_endpoint",
 }
@@ -62,12 +61,14 @@ def open_writer(name: str) -> Writer:
         DialogistError: what follows the colon is wrong.
     """
     kind, _, rest = name.partition(":")
-    if kind in _OWN:
-        module, _, member = _OWN[kind].partition(":")
+    if kind in OWN_WRITERS:
+        module, _, member = OWN_WRITERS[kind].partition(":")
         return cast(Writer, getattr(import_module(module), member)(rest))
+    from dialogist.plugins import plugin, plugin_names  # slow to load, and seldom needed
+
     opened = plugin(WRITERS, kind)
     if opened is None:
-        known = (*_OWN, *plugin_names(WRITERS))
+        known = (*OWN_WRITERS, *plugin_names(WRITERS))
         raise UsageError(
             f"writer '{name}': there is none{nearest(kind, known)} (there are: {', '.join(known)})"
         )

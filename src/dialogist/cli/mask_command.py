@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,30 +10,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import (
-    FORMAT_HELP,
-    MaskNames,
-    OutputFile,
-    Quiet,
+from dialogist.cli.flags import FORMAT_HELP, MaskNames, OutputFile, Quiet
+from dialogist.cli.inputs import (
+    Column,
+    Encoding,
+    Files,
+    InputFormat,
+    InputReading,
+    InternalNotes,
+    OneDialogue,
+    Sorted,
+    Strict,
+    Where,
+    read_options,
+    sources_of,
 )
-from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.cli.output_formats import Records, output_format_of, output_to
-from dialogist.formats import ReadOptions
-from dialogist.formats.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
-from dialogist.records import Dialogue
 from dialogist.language.tokens import counted
+from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
     from dialogist.privacy.masking import DialogueMasking
 
 
-@with_flags()
 def mask(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Dialogue files, or - for stdin.")
-    ] = None,
+    files: Files = None,
     kinds: Annotated[
         str,
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
@@ -42,15 +44,6 @@ def mask(
     names: MaskNames = "none",
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
-    ] = None,
-    output: OutputFile = None,
-    format: Annotated[
-        Records | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help=FORMAT_HELP.replace("text", "jsonl"),
-        ),
     ] = None,
     table: Annotated[
         Path | None, typer.Option(help="A new file that keeps what stands behind the masks.")
@@ -63,52 +56,81 @@ def mask(
         ),
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
-    read: ReadOptions = ReadOptions(),
+    output: OutputFile = None,
+    format: Annotated[
+        Records | None,
+        typer.Option(
+            "--format", "-f", help=FORMAT_HELP.format(usual="jsonl"), rich_help_panel="Output"
+        ),
+    ] = None,
     quiet: Quiet = False,
+    input_format: InputFormat = "auto",
+    column: Column = None,
+    where: Where = None,
+    encoding: Encoding = "",
+    one_dialogue: OneDialogue = False,
+    by_neighbours: Sorted = False,
+    internal_notes: InternalNotes = False,
+    strict: Strict = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
     from dialogist.privacy.masking import DialogueMasking
-    from dialogist.privacy.packs import privacy_of
+    from dialogist.privacy.packs import described_kinds, privacy_of
 
     if show_kinds:
-        return _list_kinds(pack or [])
-    if not files:
-        raise UsageError("no input: give files, or - for stdin")
+        for kind, (what, usual) in described_kinds(pack or []).items():
+            typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")
+        return 0
     form = output_format_of(output, format, Records.jsonl)
+    read = read_options(
+        input_format,
+        column,
+        where,
+        encoding,
+        one_dialogue=one_dialogue,
+        by_neighbours=by_neighbours,
+        internal_notes=internal_notes,
+        strict=strict,
+    )
     reading = InputReading(read)
+    dialogues = reading.dialogues(sources_of(files, output))
     if restore is not None:
         if kinds or names != "none" or pack or table is not None:
             raise UsageError("--restore goes without --kinds, --names, --pack and --table")
         with output_to(output):
-            _write(_restored(reading, files, restore), form)
+            _write(_restored(reading, dialogues, restore), form)
         return reading.finish()
     masking = DialogueMasking(privacy_of(kinds, names, pack or []))
     with _table_file(table) as keep, output_to(output):
-        _write(_masked(reading, files, masking, keep), form)
-    _say_counts(masking)
+        _write(_masked(dialogues, masking, keep), form)
+    masked = ", ".join(f"{count} {kind}" for kind, count in masking.counts.most_common())
+    total = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
+    note(f"masked {masked or 'nothing'} in {total}", own=True)
+    if masking.ids:
+        note(f"ids that held personal data are masked and numbered: {masking.ids}")
     return reading.finish()
 
 
 def _masked(
-    reading: InputReading,
-    files: list[Path],
-    masking: "DialogueMasking",
-    keep: Callable[[str], None],
+    dialogues: Iterator[Dialogue], masking: "DialogueMasking", keep: Callable[[str], None]
 ) -> Iterator[Dialogue]:
     from dialogist.privacy.masks import table_line
 
-    for dialogue in reading.dialogues(files):
+    for dialogue in dialogues:
         masked, table = masking.mask(dialogue)
         keep(table_line(table, masked.id, dialogue.id))
         yield masked
 
 
-def _restored(reading: InputReading, files: list[Path], path: Path) -> Iterator[Dialogue]:
+def _restored(
+    reading: InputReading, dialogues: Iterator[Dialogue], path: Path
+) -> Iterator[Dialogue]:
+    from dialogist.formats.fields import shortlist
     from dialogist.privacy.masking import restore_masked
     from dialogist.privacy.masks import read_tables
 
     tables = read_tables(path)
-    for dialogue in reading.dialogues(files):
+    for dialogue in dialogues:
         if dialogue.id in tables:
             yield restore_masked(dialogue, *tables[dialogue.id])
         else:
@@ -122,36 +144,18 @@ def _restored(reading: InputReading, files: list[Path], path: Path) -> Iterator[
 
 def _write(dialogues: Iterator[Dialogue], form: Records) -> None:
     """Write to stdout, UTF-8 whatever the locale, each dialogue as soon as it is there."""
+    from dialogist.formats.fields import dialogue_to_line
+
     for number, dialogue in enumerate(dialogues):
         if form is Records.jsonl:
             text = dialogue_to_line(dialogue) + "\n"
         else:
-            text = ("---\n" if number else "") + _transcript(dialogue)
+            turns = (f"{u.speaker}: {u.text}" if u.speaker else u.text for u in dialogue.utterances)
+            lines = "".join(f"{turn}\n" for turn in turns)
+            shown = "".join(c if c.isprintable() or c == "\n" else " " for c in lines)
+            text = ("---\n" if number else "") + shown
         sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
-
-
-def _transcript(dialogue: Dialogue) -> str:
-    said = (f"{u.speaker}: {u.text}" if u.speaker else u.text for u in dialogue.utterances)
-    printable = ("".join(c if c.isprintable() or c == "\n" else " " for c in one) for one in said)
-    return "".join(f"{one}\n" for one in printable)
-
-
-def _say_counts(masking: "DialogueMasking") -> None:
-    counts: Counter[str] = masking.counts
-    said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    dialogues = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
-    note(f"masked {said or 'nothing'} in {dialogues}", own=True)
-    if masking.ids:
-        note(f"ids that held personal data are masked and numbered: {masking.ids}")
-
-
-def _list_kinds(packs: list[Path]) -> int:
-    from dialogist.privacy.packs import described_kinds
-
-    for kind, (what, usual) in described_kinds(packs).items():
-        typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")
-    return 0
 
 
 @contextmanager

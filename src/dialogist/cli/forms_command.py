@@ -1,0 +1,84 @@
+"""``dialogist forms``: list, show and check the forms that summaries can be put into."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import FactsForm, OutputFile
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
+from dialogist.errors import ConfigError
+from dialogist.language.tokens import counted
+
+if TYPE_CHECKING:
+    from dialogist.forms.template_config import SectionConfig
+
+app = typer.Typer(
+    help="List, show and check forms that summaries can be put into.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_forms(output: OutputFile = None, format: FactsForm = None) -> int:
+    """List the forms that come with Dialogist."""
+    from dialogist.forms.template_config import bundled_templates, load_template
+
+    kind = output_format_of(output, format, Facts.text)
+    forms = [load_template(path) for path in bundled_templates().values()]
+    with output_to(output):
+        if kind is Facts.json:
+            rows = [form.model_dump(mode="json") for form in forms]
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+            return 0
+        for form in forms:
+            about = form.about or ", ".join(section.title for section in form.sections)
+            typer.echo(f"{form.name:10} {form.language}, version {form.version}: {about}")
+    return 0
+
+
+@app.command("show")
+def show_form(form: Annotated[str, typer.Argument(help="A form's name or YAML file.")]) -> int:
+    """Print a form's YAML: save it as a file and change it."""
+    from dialogist.forms.template_config import parse_template, read_template
+
+    text, source = read_template(form)
+    parse_template(text, source)
+    typer.echo(text, nl=not text.endswith("\n"))
+    return 0
+
+
+@app.command("check")
+def check_forms(
+    forms: Annotated[list[str], typer.Argument(help="Forms: names or YAML files.")],
+) -> int:
+    """Read forms and say what their sections hold. Exit code 2 if one is at fault."""
+    from dialogist.forms.template_config import load_template
+
+    faults: list[ConfigError] = []
+    for name in forms:
+        try:
+            form = load_template(name)
+        except ConfigError as fault:
+            faults.append(fault)
+            note(str(fault))
+            continue
+        count = len(form.sections)
+        typer.echo(f"{name}: {form.name} {form.version}, {counted(count, 'sections')}")
+        for section in form.sections:
+            typer.echo(f"  {section.title}: {_holds(section)}")
+    return faults[0].exit_code if faults else 0
+
+
+def _holds(section: "SectionConfig") -> str:
+    what = {"field": section.type or "", "summary": f"{section.part} sentences"}
+    parts = [f"{section.source} {what.get(section.source, '')}".strip()]
+    if section.labels:
+        parts.append(counted(len(section.labels), "key points"))
+    if section.max:
+        parts.append(f"at most {section.max}")
+    if section.required:
+        parts.append("required")
+    if section.leave_out:
+        parts.append("left out when empty")
+    return ", ".join(parts)

@@ -1,0 +1,309 @@
+"""``dialogist summarize``: files or stdin in, summaries out."""
+
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import Meter, note
+from dialogist.cli.flags import (
+    FORMAT_HELP,
+    AllowNetwork,
+    Evidence,
+    Focus,
+    FormName,
+    LengthName,
+    Mask,
+    MaskNames,
+    OutputFile,
+    PerspectiveName,
+    Quiet,
+    Speaker,
+    Words,
+    WriterName,
+    open_summarizer,
+    summary_options,
+)
+from dialogist.cli.inputs import (
+    Column,
+    Encoding,
+    Files,
+    InputFormat,
+    InputReading,
+    InternalNotes,
+    OneDialogue,
+    Sorted,
+    Strict,
+    Where,
+    expected_records,
+    read_options,
+    sources_of,
+)
+from dialogist.cli.output_formats import (
+    OutputFormat,
+    is_file,
+    is_special,
+    output_format_of,
+    output_to,
+)
+from dialogist.errors import DataError, UsageError, nearest
+from dialogist.files import sync, write_text_atomically
+from dialogist.language.tokens import counted
+from dialogist.records import JSON, Dialogue
+
+if TYPE_CHECKING:
+    from dialogist.summarizer import Result
+
+
+def summarize(
+    files: Files = None,
+    writer: WriterName = "highlights",
+    form: FormName = None,
+    length: LengthName = "medium",
+    words: Words = None,
+    focus: Focus = None,
+    perspective: PerspectiveName = None,
+    speaker: Speaker = None,
+    evidence: Evidence = True,
+    output: OutputFile = None,
+    format: Annotated[
+        OutputFormat | None,
+        typer.Option(
+            "--format", "-f", help=FORMAT_HELP.format(usual="text"), rich_help_panel="Output"
+        ),
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Columns of CSV with commas (default: id, status, reason, text, verdicts, "
+            "warnings and the form's sections).",
+            rich_help_panel="Output",
+        ),
+    ] = "",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted run: keep what --output FILE.jsonl has.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    mask: Mask = None,
+    mask_names: MaskNames = "none",
+    input_format: InputFormat = "auto",
+    column: Column = None,
+    where: Where = None,
+    encoding: Encoding = "",
+    one_dialogue: OneDialogue = False,
+    by_neighbours: Sorted = False,
+    internal_notes: InternalNotes = False,
+    strict: Strict = False,
+    allow_network: AllowNetwork = False,
+) -> int:
+    """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
+    from dialogist.render import CSV_COLUMNS, MORE_COLUMNS, rendered
+
+    kind = output_format_of(output, format, OutputFormat.text)
+    if columns and kind is not OutputFormat.csv:
+        raise UsageError("--columns goes with --format csv")
+    is_resumable = (
+        is_file(output) and kind is OutputFormat.jsonl and not is_special(Path(output or ""))
+    )
+    if resume and not is_resumable:
+        raise UsageError("--resume goes with --output FILE.jsonl")
+    options = summary_options(
+        speaker, length, words, focus, perspective, mask, mask_names, evidence
+    )
+    read = read_options(
+        input_format,
+        column,
+        where,
+        encoding,
+        one_dialogue=one_dialogue,
+        by_neighbours=by_neighbours,
+        internal_notes=internal_notes,
+        strict=strict,
+    )
+    sources = sources_of(files, output)
+    summarizer = open_summarizer(writer, form)
+    sections = [s.title for s in summarizer.form.sections] if summarizer.form else []
+    known = (*CSV_COLUMNS, *sections, *MORE_COLUMNS)
+    wanted = [name.strip() for name in columns.split(",") if name.strip()]
+    for name in wanted:
+        if name not in known:
+            raise UsageError(
+                f"--columns {name}: no such column{nearest(name, known)} ({', '.join(known)})"
+            )
+    wanted = wanted or [*CSV_COLUMNS, *sections]
+    reading = InputReading(read, watched=False)
+    dialogues = reading.dialogues(sources)
+    total = expected_records(sources)
+    watch = _Watch(total, strict, tells=kind is OutputFormat.text and not evidence)
+    if output is not None and is_resumable:
+        file = SummaryFile(output, summarizer.settings(options), resume)
+        if file.done.total():
+            note(f"{counted(file.done.total(), 'summaries')} of the run before are kept", own=True)
+        results = summarizer.results(file.missing(dialogues), options)
+        file.write(rendered(watch.results(results), kind))
+    else:
+        results = watch.results(summarizer.results(dialogues, options))
+        with output_to(output, mark=kind is OutputFormat.csv):
+            # To stdout UTF-8, whatever the locale, and each summary as soon as it is there.
+            for piece in rendered(results, kind, wanted, bare=not evidence):
+                sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
+                sys.stdout.buffer.flush()
+    return max(reading.finish(), watch.finish())
+
+
+class _Watch:
+    """Counts results as they pass, and tells on stderr what the output does not show."""
+
+    def __init__(self, total: int | None, strict: bool, tells: bool) -> None:
+        self._meter = Meter("summarized", total, "dialogues")
+        self._strict, self._tells = strict, tells
+        self._statuses: Counter[str] = Counter()
+
+    def results(self, results: "Iterable[Result]") -> "Iterator[Result]":
+        """The results.
+
+        Raises:
+            DataError: one failed, and the call is strict.
+        """
+        for result in results:
+            summary = result.summary
+            failed = summary.status == "error"
+            if failed and self._strict:
+                raise DataError(f"{summary.id}: {summary.reason}")
+            messages = [*result.notes]
+            if failed or (self._tells and summary.reason):
+                messages.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
+            for message in messages:
+                note(f"{summary.id}: {message}" if summary.id else message)
+            yield result
+            self._statuses[summary.status] += 1
+            self._meter.update(self._statuses.total())
+        self._meter.finish(tally(self._statuses))
+
+    def finish(self) -> int:
+        """Say how many failed; the exit code."""
+        failed = self._statuses["error"]
+        if failed:
+            count = counted(failed, "dialogues")
+            note(f"{count} failed (status error); the others are done", own=True)
+        return 3 if failed else 0
+
+
+def tally(statuses: Mapping[str, int]) -> str:
+    """``312 summaries: 290 ok, 20 warning, 2 errors``."""
+    parts = [
+        counted(count, "errors") if status == "error" else f"{count} {status.replace('_', ' ')}"
+        for status, count in Counter(statuses).most_common()
+    ]
+    return f"{counted(sum(statuses.values()), 'summaries')}: {', '.join(parts) or 'none'}"
+
+
+class SummaryFile:
+    """A file of JSON lines that an interrupted run can go on with.
+
+    FILE.jsonl.partial           the summaries so far, a line each; FILE.jsonl once all are there
+    FILE.jsonl.run.json          what they are made with: writer, options, version
+    FILE.jsonl.partial.run.json  the same, while the file is partial
+    """
+
+    def __init__(self, output: Path, settings: Mapping[str, JSON], resume: bool) -> None:
+        """Begin the file, or go on with it.
+
+        Raises:
+            UsageError: it cannot be gone on with, or an interrupted run would be lost.
+        """
+        self._output = output = Path(os.path.realpath(output))  # a link stays one
+        self._partial = output.with_name(f"{output.name}.partial")
+        self.done: Counter[str] = Counter()
+        """How often each id is there already."""
+        source = self._partial if self._partial.exists() else output
+        if resume and source.exists():
+            self._check(source, settings)
+            whole = self._read(source)
+            if source == output:
+                shutil.copyfile(source, self._partial)
+            with self._partial.open("r+b") as file:
+                file.truncate(whole)
+        elif self._partial.exists():
+            raise UsageError(
+                f"{self._partial}: an interrupted run left summaries there; add --resume to "
+                "continue it, or remove this file to start over"
+            )
+        write_text_atomically(_sidecar(self._partial), json.dumps(settings, indent=2) + "\n")
+        self._partial.touch()
+
+    def missing(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+        """The dialogues that are to be summarized."""
+        left = self.done.copy()
+        for dialogue in dialogues:
+            if left[dialogue.id]:
+                left[dialogue.id] -= 1
+            else:
+                yield dialogue
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Add lines as they come; with the last one the file gets its name.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        try:
+            with self._partial.open("ab") as file:
+                for line in lines:
+                    file.write(line.encode("utf-8", errors="backslashreplace"))
+                    file.flush()
+            sync(self._partial)
+            self._partial.replace(self._output)
+            _sidecar(self._partial).replace(_sidecar(self._output))
+        except OSError as error:
+            raise DataError(f"{self._output}: cannot be written: {error.strerror}") from None
+
+    def _check(self, source: Path, settings: Mapping[str, JSON]) -> None:
+        """See that the file was made with the same settings."""
+        path, late = _sidecar(source), _sidecar(self._partial)
+        if source == self._output and late.exists():  # killed between the two renames at the end
+            path = late
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise UsageError(
+                f"--resume: {path} cannot be read, so what {source} was made with is not known; "
+                "give another --output"
+            ) from None
+        changed = [key for key in {**before, **settings} if before.get(key) != settings.get(key)]
+        if changed:
+            raise UsageError(
+                f"--resume: {source} was made with other settings ({', '.join(changed)}); "
+                "give the same ones, or another --output"
+            )
+
+    def _read(self, source: Path) -> int:
+        """Count the ids of complete lines; the bytes that these take."""
+        whole = 0
+        with source.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):  # torn: it is written again
+                    break
+                try:
+                    self.done[str(json.loads(line)["id"])] += 1
+                except (ValueError, KeyError, TypeError):
+                    raise UsageError(
+                        f"--resume: {source}:{number}: is no summary; give another --output"
+                    ) from None
+                whole += len(line)
+        return whole
+
+
+def _sidecar(path: Path) -> Path:
+    return path.with_name(f"{path.name}.run.json")

@@ -1,0 +1,228 @@
+"""Summaries as text, Markdown, CSV, JSON and JSON lines, written as they come.
+
+Nothing that was said steers a terminal, is markup, or runs as a formula of a spreadsheet.
+Utterances are numbered from 1 for people, from 0 in JSON. Filled forms: `dialogist.forms`.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from dialogist.records import PROFILE_PREFIX, EvidenceSpan, Statement, Summary, Utterance
+
+if TYPE_CHECKING:
+    from dialogist.summarizer import Result
+
+FORMATS = ("text", "json", "jsonl", "md", "csv")
+CSV_COLUMNS = ("id", "status", "reason", "text", "verdicts", "warnings")
+"""The usual ones; a form adds its sections."""
+MORE_COLUMNS = ("writer",)
+
+_LONGEST = 160  # characters of an utterance that is shown whole
+_ROUND = 60  # characters kept on each side of a cited stretch
+_MOST = 400  # characters of a stretch
+_QUOTED = 3  # utterances shown below a statement
+_BELOW = "    "
+_MARKS = "\\`*_{}[]<>|#~"
+_LEADING = "+-=0123456789"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def rendered(
+    results: "Iterable[Result]",
+    format: str,
+    columns: Sequence[str] = CSV_COLUMNS,
+    bare: bool = False,
+) -> Iterator[str]:
+    """The text of each summary as soon as it is there, in one of `FORMATS`.
+
+    ``bare``: text has the summaries alone, for pipes. ``columns``: those of CSV.
+    """
+    if format == "text":
+        yield from _text(results, bare)
+    elif format == "md":
+        for result in results:
+            yield markdown_of(result)
+    elif format == "csv":
+        yield csv_row(columns)
+        for result in results:
+            cells = _cells(result)
+            yield csv_row(cells.get(column) for column in columns)
+    elif format == "jsonl":
+        for result in results:
+            yield json.dumps(result.to_json(), ensure_ascii=False) + "\n"
+    else:
+        separator = "[\n"
+        for result in results:
+            yield separator + json.dumps(result.to_json(), ensure_ascii=False)
+            separator = ",\n"
+        yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def _text(results: "Iterable[Result]", bare: bool) -> Iterator[str]:
+    """One summary: its lines alone. Several: each under a line with its id."""
+    remaining = iter(results)
+    first = list(islice(remaining, 2))
+    for number, result in enumerate(chain(first, remaining)):
+        if len(first) > 1:
+            yield f"{chr(10) * bool(number)}== {printable(result.summary.id)} ==\n"
+        yield text_of(result, bare)
+
+
+def text_of(result: "Result", bare: bool = False) -> str:
+    """One summary: each statement with its verdict, and what it rests on below it."""
+    summary = result.summary
+    if result.filled is not None:
+        from dialogist.forms.filled import as_text  # takes a while to load
+
+        lines = [as_text(result.filled).rstrip("\n")]
+    elif bare:
+        lines = [printable(statement.text) for statement in summary.statements]
+    else:
+        lines = []
+        for statement in summary.statements:
+            lines.append(printable(statement.text) + _behind(statement, result.dialogue.profile))
+            if statement.verdict != "quoted":
+                said = result.dialogue.utterances
+                lines += [f"{_BELOW}{line}" for line in quotations(statement.evidence, said)]
+    if summary.status != "ok" and (summary.status == "error" or not bare):
+        lines += [*[""] * bool(lines), f"Status: {status_of(summary)}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def markdown_of(result: "Result") -> str:
+    """One summary under a heading; nothing that was said is markup."""
+    summary = result.summary
+    if result.filled is not None:
+        from dialogist.forms.filled import as_markdown  # takes a while to load
+
+        lines = [as_markdown(result.filled).rstrip("\n")]
+    else:
+        lines = [f"## {plain(summary.id) or 'Dialogue'}", ""]
+        for statement in summary.statements:
+            lines.append(
+                f"- {plain(statement.text)}{_behind(statement, result.dialogue.profile, '*')}"
+            )
+            if statement.verdict != "quoted":
+                said = result.dialogue.utterances
+                quotes = quotations(statement.evidence, said)
+                lines += [f"{_BELOW}- {plain(line)}" for line in quotes]
+    if summary.status != "ok":
+        lines += ["", f"> **Status: {plain(status_of(summary))}**"]
+    for warning in summary.warnings:
+        if warning.message != summary.reason:
+            lines += ["", f"> **Note:** {plain(warning.message)}"]
+    return "\n".join((*lines, "", ""))
+
+
+def status_of(summary: Summary) -> str:
+    """The status in words, and why it is that."""
+    words = summary.status.replace("_", " ")
+    return f"{words}: {printable(summary.reason)}" if summary.reason else words
+
+
+def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
+    """A verdict as it stands behind a statement; nothing behind a quote."""
+    if verdict in ("quoted", ""):
+        return ""
+    why = f": {printable('; '.join(reasons))}" if verdict == "contradicted" and reasons else ""
+    return f"({verdict}{why})"
+
+
+def _behind(statement: Statement, profile: Mapping[str, str], emphasis: str = "") -> str:
+    """The verdict of a statement, or of a quote the numbers of its utterances; then its fields."""
+    escape = plain if emphasis else printable
+    fields = (
+        (name, profile.get(name.removeprefix(PROFILE_PREFIX), "")) for name in statement.profile
+    )
+    parts = [escape(f"({name.replace('.', ': ', 1)} {value})") for name, value in fields]
+    if statement.verdict == "quoted":
+        numbers = dict.fromkeys(span.utterance + 1 for span in statement.evidence)
+        parts = [*(escape(f"[{number}]") for number in numbers), *parts]
+    else:
+        verdict = verdict_of(statement.verdict, statement.reasons)
+        parts = [f"{emphasis}{escape(verdict)}{emphasis}", *parts]
+    return "".join(f" {part}" for part in parts)
+
+
+def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:
+    """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``."""
+    best: dict[int, EvidenceSpan] = {}
+    for span in evidence:
+        if span.utterance < len(said):
+            best.setdefault(span.utterance, span)
+    lines = []
+    for number, span in list(best.items())[:_QUOTED]:
+        speaker = f"{printable(said[number].speaker)}: " if said[number].speaker else ""
+        text = printable(excerpt(said[number].text, span.start, span.end))
+        lines.append(f'[{number + 1}] {speaker}"{text}"')
+    return lines
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """The text, or where it is long what stands around ``start`` to ``end``, cut between words."""
+    if len(text) <= _LONGEST:
+        return text
+    end = min(end, start + _MOST)
+    left, right = max(0, start - _ROUND), min(len(text), end + _ROUND)
+    if left > 0:
+        left = text.find(" ", left, start) + 1 or start
+    if right < len(text):
+        space = text.rfind(" ", end, right)
+        right = space if space > 0 else end
+    return f"{'...' if left > 0 else ''}{text[left:right]}{'...' if right < len(text) else ''}"
+
+
+def printable(text: str) -> str:
+    """One line without control characters: text must not steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def plain(text: str) -> str:
+    """One line of text in which nothing is Markdown or HTML."""
+    line = printable(text)
+    escaped = "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
+    if line[:1] in _LEADING and line[:1]:  # a list or a rule, where a line begins with it
+        digits = len(line) - len(line.lstrip("0123456789"))
+        if digits and line[digits : digits + 1] in (".", ")"):
+            return f"{escaped[:digits]}\\{escaped[digits:]}"
+        return f"\\{escaped}" if not digits else escaped
+    return escaped
+
+
+def csv_row(cells: Iterable[object]) -> str:
+    """One line; None is an empty cell, and what begins like a formula gets an apostrophe."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(map(_cell, cells))
+    return line.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return "" if math.isnan(value) else str(round(value, 6))
+    text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in str(value))
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _cells(result: "Result") -> dict[str, object]:
+    summary, sections = result.summary, {}
+    if result.filled is not None:
+        from dialogist.forms.filled import as_cell  # takes a while to load
+
+        sections = {section.title: as_cell(section) for section in result.filled.sections}
+    return {
+        **sections,
+        "id": summary.id,
+        "status": summary.status,
+        "reason": summary.reason,
+        "text": summary.text,
+        "verdicts": ", ".join(sorted({statement.verdict for statement in summary.statements})),
+        "warnings": len(summary.warnings),
+        "writer": summary.writer,
+    }
