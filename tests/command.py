@@ -1,24 +1,18 @@
 """The command line, in this process or in one of its own, which takes a second or two to start."""
 
-import gc
 import io
 import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import torch
-
 from dialogist.cli import main as cli
-from dialogist.cli.console import TrainingDisplay
 
 
 @dataclass
@@ -28,6 +22,16 @@ class Called:
     returncode: int
     stdout: bytes
     stderr: bytes
+
+    @property
+    def out(self) -> str:
+        """Its standard output as text."""
+        return self.stdout.decode()
+
+    @property
+    def err(self) -> str:
+        """What it said on stderr as text."""
+        return self.stderr.decode()
 
 
 class CommandLine:
@@ -53,8 +57,10 @@ class CommandLine:
                 out, err = process.communicate(input, timeout=300)
             return Called(process.returncode, out, err)
         streams = [_stream(), _stream(errors="backslashreplace")]
+        logger = logging.getLogger("dialogist")
+        before = logger.handlers, logger.propagate
         with (
-            _unchanged(_setting(env)),
+            mock.patch.dict(os.environ, _setting(env)),
             mock.patch.object(sys, "argv", ["dialogist", *map(str, arguments)]),
             mock.patch.object(sys, "stdin", _stream(input)),
             chdir(self.folder),
@@ -65,6 +71,7 @@ class CommandLine:
                 cli.main()
             except SystemExit as left:
                 code = left.code
+        logger.handlers, logger.propagate = before
         assert isinstance(code, int)
         return Called(code, *(stream.buffer.getvalue() for stream in streams))
 
@@ -82,19 +89,6 @@ class CommandLine:
         )
 
 
-@contextmanager
-def stopped_after(updates: int, number: int) -> Iterator[None]:
-    """A command in this process gets the signal ``number`` after so many updates of training."""
-    seen = count(1)
-
-    def update(*_: object) -> None:
-        if next(seen) == updates:
-            os.kill(os.getpid(), number)
-
-    with mock.patch.object(TrainingDisplay, "update", update):
-        yield
-
-
 def _setting(more: dict[str, str] | None) -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1", "COLUMNS": "100", **(more or {})}
 
@@ -105,17 +99,3 @@ class _Bytes(io.BytesIO):
 
 def _stream(content: bytes = b"", errors: str = "strict") -> Any:
     return io.TextIOWrapper(_Bytes(content), "utf-8", errors, write_through=True)
-
-
-@contextmanager
-def _unchanged(setting: dict[str, str]) -> Iterator[None]:
-    """With other environment variables; what a command sets for its process is taken back."""
-    logger, threads = logging.getLogger("dialogist"), torch.get_num_threads()
-    before = logger.handlers, logger.propagate
-    try:
-        with mock.patch.dict(os.environ, setting), mock.patch.object(gc, "freeze"):
-            yield
-    finally:
-        logger.handlers, logger.propagate = before
-        if torch.get_num_threads() != threads:
-            torch.set_num_threads(threads)

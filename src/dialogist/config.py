@@ -6,9 +6,9 @@ composes them. Unknown keys are errors that name the nearest valid key.
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self, get_args
 
 import yaml
 from pydantic import (
@@ -17,9 +17,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     ValidationError,
-    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -54,56 +52,26 @@ class Config(BaseModel):
                     e["loc"][-1:] == (_TEXT,),
                 ),
             )
-            raise ConfigError(_explain(cls, errors[0], source, values)) from None
+            raise ConfigError(_explain(cls, errors[0], source)) from None
 
 
-class KindConfig(Config):
-    """A family of configurations, told apart by ``kind``.
-
-    The base of a family has ``kinds``, from each kind to the ``module:class`` of its configuration,
-    which is imported when it is first named: so a package can add a kind that this one does not
-    import. A field of the base's type takes any of them; declare it ``SerializeAsAny``.
-    """
-
-    kinds: ClassVar[dict[str, str]]
-    default_kind: ClassVar[str]
-
-    kind: str
-
-    @classmethod
-    def of_kind(cls, kind: object) -> type[Self]:
-        """The configuration's class.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
-        if not isinstance(kind, str) or kind not in cls.kinds:
-            hint = nearest(str(kind), cls.kinds)
-            raise ValueError(f"unknown kind '{kind}'{hint} (there are: {', '.join(cls.kinds)})")
-        module, _, name = cls.kinds[kind].partition(":")
-        found: type[Self] = getattr(import_module(module), name)
-        return found
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _of_its_kind(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if "kinds" not in cls.__dict__:
-            return handler(values)
-        if isinstance(values, cls):
-            return values
-        if not isinstance(values, Mapping):
-            raise ValueError("must hold 'key: value' lines")
-        return cls.of_kind(values.get("kind", cls.default_kind)).model_validate(values)
-
-
-def _explain(
-    root: type[BaseModel], error: ErrorDetails, source: str, values: Mapping[str, Any]
-) -> str:
+def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
     """One line for a validation error: which key, what is wrong, what would be right."""
-    path = [str(part) for part in error["loc"]]
-    key = ".".join(_typed(root, path, values))
+    models, path = [root], list[str]()
+    for part in map(str, error["loc"]):
+        annotations = [m.model_fields[part].annotation for m in models if part in m.model_fields]
+        tagged = [m for m in models if part in _tags(m)]
+        if annotations:
+            models = [model for annotation in annotations for model in _models(annotation)]
+        elif tagged:  # what pydantic puts in for a member of a union; nobody wrote it
+            models = tagged
+            continue
+        if part != _TEXT:
+            path.append(part)
+    key = ".".join(path)
     if error["type"] == "extra_forbidden":
-        return f"{source}: unknown key '{key}'{nearest(path[-1], _keys_beside(root, path, values))}"
+        known = sorted({name for model in models for name in model.model_fields})
+        return f"{source}: unknown key '{key}'{nearest(path[-1], known)}"
     if error["type"] == "missing":
         return f"{source}: key '{key}' is missing"
     message = error["msg"].removeprefix("Value error, ")
@@ -112,49 +80,15 @@ def _explain(
     return f"{source}: {where}{message}{value}"
 
 
-def _typed(root: type[BaseModel], path: Sequence[str], values: Any) -> list[str]:
-    """The path as a person writes it: without the tags that pydantic puts in for unions."""
-    return [part for i, part in enumerate(path) if not _is_tag(_at(root, path[:i], values), part)]
-
-
-def _keys_beside(root: type[BaseModel], path: Sequence[str], values: Any) -> list[str]:
-    """The valid keys at the place where ``path`` went wrong."""
-    here = _at(root, path[:-1], values)
-    models = [here] if hasattr(here, "model_fields") else _members(here)
-    return sorted({name for model in models for name in model.model_fields})
-
-
-def _at(root: type[BaseModel], path: Sequence[str], values: Any) -> Any:
-    """The annotation that ``path`` leads to in ``values``."""
-    here: Any = _of_kind(root, values)
-    for part in path:
-        fields = getattr(here, "model_fields", {})
-        if part in fields:
-            values = values.get(part) if isinstance(values, Mapping) else None
-            here = _of_kind(fields[part].annotation, values)
-        else:
-            here = next((m for m in _members(here) if part in _tags(m)), here)
-    return here
-
-
-def _of_kind(here: Any, values: Any) -> Any:
-    """The configuration of the kind that ``values`` name, if ``here`` is the base of a family."""
-    if "kinds" not in getattr(here, "__dict__", {}):
-        return here
-    kind = values.get("kind") if isinstance(values, Mapping) else None
-    return here.of_kind(here.default_kind if kind not in here.kinds else kind)
-
-
-def _members(union: Any) -> list[type[BaseModel]]:
-    return [m for m in getattr(union, "__args__", ()) if hasattr(m, "model_fields")]
-
-
-def _is_tag(here: Any, part: str) -> bool:
-    return part == _TEXT or any(part in _tags(member) for member in _members(here))
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The configurations that an annotation may hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models(argument)]
 
 
 def _tags(model: type[BaseModel]) -> tuple[str, str]:
-    """What pydantic puts into a path for a member of a union: its ``kind``, or its name."""
+    """What pydantic calls a member of a union: its ``kind``, or its name."""
     field = model.model_fields.get("kind")
     return ("" if field is None else str(field.default)), model.__name__
 

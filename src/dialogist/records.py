@@ -302,8 +302,7 @@ class Summary:
             raise DataError(f"Summary: schema_version {version}; this release reads 3 and 4")
         try:
             current = _from_version_3(record) if version == 3 else record
-            adapter = TypeAdapter(cls)
-            return adapter.validate_json(json.dumps(current), strict=True)
+            return TypeAdapter(cls).validate_python(current)
         except ValidationError as error:
             wrong = error.errors()[0]
             place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in wrong["loc"])
@@ -411,6 +410,8 @@ class SummaryOptions:
             if getattr(self, name) not in values:
                 shown = ", ".join(map(str, values))
                 raise UsageError(f"{name} must be one of {shown}, not {getattr(self, name)!r}")
+        if len(set(self.names.values())) < len(self.names):
+            raise UsageError("names: two people cannot both be called the same")
         if self.words is not None and (type(self.words) is not int or self.words < 1):
             raise UsageError(f"words must be a number of at least 1, not {self.words!r}")
         if self.focus is not None and not isinstance(self.focus, str):

@@ -5,7 +5,7 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -390,9 +390,10 @@ class Session:
         summarizer: Summarizer,
         options: SummaryOptions | None = None,
         id: str = "",
+        profile: Mapping[str, str] | None = None,
         **changes: object,
     ) -> None:
-        self._summarizer, self._id = summarizer, id
+        self._summarizer, self._id, self._profile = summarizer, id, profile or {}
         self._options = (options or SummaryOptions()).changed(**changes)
         self._utterances: list[Utterance] = []
         self._lock = Lock()
@@ -400,7 +401,7 @@ class Session:
     @property
     def dialogue(self) -> Dialogue:
         """All that was said so far."""
-        return Dialogue(tuple(self._utterances), self._id)
+        return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
 
     def add(self, *utterances: Utterance) -> None:
         """Somebody says something.

@@ -23,6 +23,8 @@ LINE_SECONDS = 10.0
 T = TypeVar("T")
 
 _is_silent = False
+_shown: "Meter | None" = None
+"""Whose line stands on the terminal."""
 
 
 def silence(silent: bool) -> bool:
@@ -44,9 +46,11 @@ def filtered(text: str) -> str:
     return masked_line(text)
 
 
-def complain(text: str) -> None:
-    """One or more lines on stderr as they are, but for personal data."""
-    masked = "\n".join(map(filtered, text.split("\n")))
+def complain(text: str, own: bool = False) -> None:
+    """One or more lines on stderr as they are, but for personal data; ``own``: see `note`."""
+    if _shown is not None:
+        _shown.close()
+    masked = text if own else "\n".join(map(filtered, text.split("\n")))
     print(masked, file=sys.stderr, flush=True)
 
 
@@ -55,11 +59,8 @@ def note(text: str, own: bool = False) -> None:
 
     ``own``: it holds our words and counts alone, nothing that was read ("2 ADDRESS, 22 CODE").
     """
-    line = "".join(c if c.isprintable() else " " for c in text)
-    if own:
-        print(f"dialogist: {line}", file=sys.stderr, flush=True)
-    else:
-        complain(f"dialogist: {line}")
+    line = "dialogist: " + "".join(c if c.isprintable() else " " for c in text)
+    complain(line, own)
 
 
 class _OnStderr(logging.Handler):
@@ -111,7 +112,8 @@ class Meter:
             return
         self._shown = now
         if on_terminal:
-            line = self.line()
+            global _shown
+            _shown, line = self, self.line()
             print(f"\r{line.ljust(self._width)}", end="", file=sys.stderr, flush=True)
             self._width = len(line)
         else:
@@ -141,9 +143,10 @@ class Meter:
 
     def close(self) -> None:
         """Take the line away."""
+        global _shown
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
-            self._width = 0
+            self._width, _shown = 0, None
 
 
 def tracked(items: Iterable[T], meter: Meter) -> Iterator[T]:

@@ -26,6 +26,7 @@ from dialogist.errors import ConfigError, DataError, ModelError, UsageError, nee
 from dialogist.files import network_allowed
 from dialogist.language.tokens import counted, split_sentences
 from dialogist.records import Dialogue, Draft, SummaryOptions
+from dialogist.render import printable
 
 if TYPE_CHECKING:
     from dialogist.forms.template_config import Template as Form
@@ -147,11 +148,12 @@ class Endpoint:
         ]
         drafts, words = [], 0
         for sentence in _sentences(self._ask(messages)):
-            words += len(sentence.text.split())
+            text = printable(sentence.text)
+            words += len(text.split())
             if options.words is not None and words > options.words:
                 break
             cited = tuple(n - 1 for n in sentence.lines if 0 < n <= len(dialogue.utterances))
-            drafts.append(Draft(sentence.text, cited, sentence.section))
+            drafts.append(Draft(text, cited, printable(sentence.section)))
         return drafts
 
     def _ask(self, messages: list[dict[str, str]]) -> str:
@@ -239,16 +241,20 @@ class Endpoint:
         """The text of a chat completion; what it cost is counted."""
         try:
             values = json.loads(body)
-            content = values["choices"][0]["message"]["content"]
-        except (ValueError, RecursionError, KeyError, IndexError, TypeError):
+            choice = values["choices"][0]
+            content, is_cut = choice["message"]["content"], choice.get("finish_reason") == "length"
+        except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise DataError("the endpoint's answer is no chat completion") from None
-        if not isinstance(content, str) or not content.strip():
-            raise DataError("the endpoint's answer holds no text")
         usage = values.get("usage")
         used = usage.get("total_tokens") if isinstance(usage, Mapping) else None
         if type(used) is int and used >= 0:
             with self._lock:
                 self._spent += used - estimate
+        if is_cut:
+            most = self.config.max_tokens
+            raise DataError(f"the answer was cut at {most} tokens: ask for more (?max_tokens=)")
+        if not isinstance(content, str) or not content.strip():
+            raise DataError("the endpoint's answer holds no text")
         return content.strip()
 
 

@@ -1,14 +1,15 @@
+"""Configuration: what is refused, in one line with the remedy; YAML; dotted overrides."""
+
 from typing import Annotated, Literal
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from dialogist.config import Config, differences, override, read_yaml, to_yaml
 from dialogist.errors import ConfigError
-from dialogist.recipe.recipe_config import Recipe
 
 
 class Flat(Config):
@@ -64,31 +65,6 @@ def test_nearest_key_comes_from_the_chosen_member_of_a_union():
     assert "did you mean" not in message
 
 
-def recipe(**changes):
-    return {"name": "r", "data": {"train": [{"path": "a.jsonl"}]}, **changes}
-
-
-@pytest.mark.parametrize(
-    ("changes", "right"),
-    [
-        ({"trainin": {}}, "training"),
-        ({"training": {"epoch": 3}}, "epochs"),
-        ({"training": {"schedule": {"kind": "cosine", "peek": 1}}}, "peak"),
-        ({"preparation": {"limits": {"source_token": 3}}}, "source_tokens"),
-        ({"data": {"train": [{"path": "a", "colums": {}}]}}, "columns"),
-    ],
-)
-def test_recipe_names_the_nearest_key(changes, right):
-    assert refusal(recipe(**changes), Recipe).endswith(f"did you mean '{right}'?")
-
-
-def test_unknown_member_of_a_union_lists_the_members():
-    message = refusal(recipe(training={"schedule": {"kind": "cosin", "peak": 1}}), Recipe)
-    assert "key 'training.schedule'" in message
-    assert "'cosin'" in message
-    assert "'cosine'" in message
-
-
 @pytest.mark.parametrize(
     ("values", "key", "shown"),
     [
@@ -104,16 +80,37 @@ def test_wrong_value_is_shown_with_its_key(values, key, shown):
     assert message.endswith(shown)
 
 
-def test_missing_key_is_named():
-    assert refusal({"name": "r"}, Recipe) == "x.yaml: key 'data' is missing"
+class Named(Config):
+    name: str
+    parts: dict[str, Inner | str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _starts_small(self) -> "Named":
+        if self.name[:1].isupper():
+            raise ValueError("'name' must begin with a small letter")
+        return self
 
 
-def test_a_rule_over_several_keys_is_told_in_its_own_words():
-    values = recipe(tokenizer={"kind": "word"}, preparation={"unknown": "copied"})
-    message = refusal(values, Recipe)
-    assert message.startswith("x.yaml: ")
-    assert "preparation.unknown" in message
-    assert "Value error" not in message
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({}, "x.yaml: key 'name' is missing"),
+        ({"name": "A"}, "x.yaml: 'name' must begin with a small letter"),
+        (
+            {"name": "a", "parts": {"b": {"rat": 1}}},
+            "unknown key 'parts.b.rat'; did you mean 'rate'?",
+        ),
+        ({"name": "a", "parts": {"b": {"rate": "x"}}}, "key 'parts.b.rate': "),
+    ],
+)
+def test_missing_keys_rules_over_several_keys_and_members_of_mappings(values, told):
+    assert told in refusal(values, Named)
+
+
+def test_unknown_member_of_a_union_lists_the_members():
+    message = refusal({"shape": {"kind": "flt"}})
+    assert "key 'shape'" in message
+    assert "'flat', 'sloped'" in message
 
 
 def test_config_is_frozen():

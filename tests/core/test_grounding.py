@@ -1,0 +1,38 @@
+"""Evidence and sure rules, by tables of cases."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dialogist.grounding.evidence import find_evidence
+from dialogist.grounding.verification import SureRules
+from dialogist.records import Dialogue, EvidenceSpan
+
+CASES = yaml.safe_load((Path(__file__).parent / "grounding.yaml").read_text(encoding="utf-8"))
+TALKS = {name: Dialogue.from_text(text) for name, text in CASES["talks"].items()}
+
+
+@pytest.mark.parametrize("case", CASES["evidence"], ids=lambda case: case["statement"])
+def test_evidence(case: dict) -> None:
+    talk = TALKS[case["talk"]]
+    spans = find_evidence(talk, case["statement"], case.get("lines", ()))
+    shown = {s.utterance: talk.utterances[s.utterance].text[s.start : s.end] for s in spans}
+    assert shown == case["rests on"]
+    assert [span.utterance for span in spans] == list(case["rests on"])
+    assert [span.score for span in spans] == sorted((s.score for s in spans), reverse=True)
+
+
+@pytest.mark.parametrize("case", CASES["sure"], ids=lambda case: case["statement"])
+def test_numbers_and_names_that_nobody_said(case: dict) -> None:
+    judgement = SureRules().verify(TALKS[case["talk"]].utterances, case["statement"])
+    assert [reason.removeprefix("nobody says ") for reason in judgement.reasons] == case[
+        "nobody says"
+    ]
+    assert judgement.probability == (0.0 if case["nobody says"] else None)
+
+
+def test_a_line_that_is_cited_is_evidence_whatever_it_says() -> None:
+    talk = TALKS["lunch"]
+    assert find_evidence(talk, "Penguins swim.") == ()
+    assert find_evidence(talk, "Penguins swim.", (1, 9, -1)) == (EvidenceSpan(1, 0, 25, 0.0),)

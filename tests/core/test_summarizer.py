@@ -1,0 +1,285 @@
+"""The summarizer: statuses, isolation, names, masks, profile, threads, sessions."""
+
+import logging
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.writers import Scripted
+
+from dialogist import Dialogue, Draft, Session, Summarizer, Summary, SummaryOptions, Utterance
+from dialogist.errors import DataError, ModelError
+from dialogist.grounding.verification import Judgement
+from dialogist.records import EvidenceSpan
+from dialogist.summarizer import Result
+
+CALL = Dialogue(
+    (
+        Utterance("Agent", "Good morning, this is Carla. How can I help you?", "agent"),
+        Utterance("Customer", "I want to cancel my plan. Call me at 415-555-0132.", "customer"),
+        Utterance("Agent", "Thanks, Ann. I will call you on Friday.", "agent"),
+    ),
+    id="call",
+)
+QUOTE = Draft('Agent: "Thanks, Ann. I will call you on Friday."', quotes=(EvidenceSpan(2, 0, 39),))
+
+
+def quoting(dialogue: Dialogue) -> list[Draft]:
+    """The second utterance as it stands."""
+    utterance = dialogue.utterances[1]
+    span = EvidenceSpan(1, 0, len(utterance.text))
+    return [Draft(f'{utterance.speaker}: "{utterance.text}"', quotes=(span,), importance=0.5)]
+
+
+def one(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
+    [result] = Summarizer(Scripted(drafts)).results([dialogue], **changes)
+    for statement in result.summary.statements:
+        assert result.summary.text[statement.start : statement.end] == statement.text
+        for span in statement.evidence:
+            assert result.dialogue.utterances[span.utterance].text[span.start : span.end]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("drafts", "status", "verdicts"),
+    [
+        ([QUOTE], "ok", ["quoted"]),
+        ([QUOTE, Draft("The agent will call on Friday.")], "unchecked", ["quoted", "doubtful"]),
+        ([Draft("The agent will call on Monday the 13th.")], "warning", ["contradicted"]),
+        ([], "low_confidence", []),
+        ([Draft("  "), QUOTE], "ok", ["quoted"]),
+    ],
+)
+def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[str]) -> None:
+    summary = one(drafts=lambda _: drafts).summary
+    assert summary.status == status
+    assert [statement.verdict for statement in summary.statements] == verdicts
+    assert (summary.writer, summary.licence) == ("scripted", "MIT")
+    assert summary.coverage.complete
+    assert bool(summary.reason) == (status != "ok")
+    assert set(summary.timings) == {"write", "ground", "total"}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("", "empty"),
+        ("Ann:\nBo:  \n", "empty"),
+        ("Ann: Hi!\nBo: Hello!", "too_short"),
+        ("Ann: Guten Tag, ich möchte meine Bestellung zurückgeben, bitte.\nBo: Gerne, natürlich.",
+         "unsupported_language"),
+        ("安: 你好，我想退货，订单还没有到。\n博: 好的，请稍等一下。", "unsupported_language"),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_is_told(text: str, status: str) -> None:
+    talk = Dialogue.from_text(text, "x")
+    writer = Scripted(lambda _: [], language="en")
+    [summary] = Summarizer(writer).summarize([talk])
+    assert (summary.id, summary.status) == ("x", status)
+    assert summary.reason
+    if status != "too_short":
+        assert [warning.kind for warning in summary.warnings] == ["not_read"]
+        assert (summary.text, summary.coverage.words_read, writer.read) == ("", 0, [])
+    if status == "unsupported_language":
+        assert Summarizer(Scripted(lambda _: [])).summarize([talk])[0].status == "low_confidence"
+
+
+def test_what_goes_wrong_with_one_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        if dialogue.id == "bug":
+            raise ValueError("it broke")
+        if dialogue.id == "told":
+            raise DataError("no answer")
+        return [QUOTE]
+
+    talks = [replace(CALL, id=id) for id in ("a", "bug", "told", "b", "bug")]
+    with caplog.at_level(logging.ERROR):
+        summaries = Summarizer(Scripted(drafts)).summarize(talks)
+    assert [s.status for s in summaries] == ["ok", "error", "error", "ok", "error"]
+    assert summaries[1].reason == summaries[4].reason
+    assert summaries[1].reason.startswith("ValueError: it broke (error ")
+    assert summaries[2].reason == "no answer"
+    assert summaries[1].reason.rpartition("error ")[2].rstrip(")") in caplog.text
+    assert len(caplog.records) == 2  # what a person can cause is no bug to report
+
+
+def test_a_writer_that_can_do_nothing_ends_the_run() -> None:
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        raise ModelError("the key is refused")
+
+    for at_once in (1, 3):
+        with pytest.raises(ModelError, match="refused"):
+            Summarizer(Scripted(drafts, at_once=at_once)).summarize([CALL] * 9)
+
+
+def test_several_at_once_come_back_in_order_and_are_read_as_they_are_needed() -> None:
+    running: list[int] = []
+    most = 0
+
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        nonlocal most
+        running.append(1)
+        most = max(most, len(running))
+        time.sleep(0.01 * (int(dialogue.id) % 3))
+        running.pop()
+        return [QUOTE]
+
+    taken = 0
+
+    def talks():
+        nonlocal taken
+        for number in range(40):
+            taken += 1
+            yield replace(CALL, id=str(number))
+
+    summaries = Summarizer(Scripted(drafts, at_once=4)).stream(talks())
+    assert next(summaries).id == "0"
+    assert taken <= 10
+    assert [summary.id for summary in summaries] == [str(n) for n in range(1, 40)]
+    assert 1 < most <= 4
+
+
+@pytest.mark.parametrize(
+    ("wishes", "speakers", "notes"),
+    [
+        ({}, ["Agent", "Customer", "Agent"], ()),
+        ({"names": {"Agent": "Eve"}}, ["Eve", "Customer", "Eve"], ()),
+        ({"names": {"Agent": "Customer", "Customer": "Agent"}},
+         ["Customer", "Agent", "Customer"], ()),
+        ({"perspective": "name"}, ["Carla", "Ann", "Carla"], ()),
+        ({"perspective": "name", "names": {"Agent": "Eve"}}, ["Eve", "Ann", "Eve"], ()),
+    ],
+)  # fmt: skip
+def test_people_are_called_as_wanted(wishes: dict, speakers: list[str], notes: tuple) -> None:
+    result = one(**wishes)
+    assert [u.speaker for u in result.dialogue.utterances] == speakers
+    assert result.summary.text.startswith(f'{speakers[1]}: "I want')
+    assert result.notes == notes
+    assert result.dialogue.is_verbatim is False
+
+
+def test_roles_are_numbered_and_who_has_none_is_told() -> None:
+    talk = Dialogue(
+        (
+            Utterance("Ann", "We have to send the whole report by Friday.", "doctor"),
+            Utterance("Bo", "Right.", "doctor"),
+            Utterance("Cy", "Fine."),
+        )
+    )
+    result = one(talk, perspective="role")
+    assert result.dialogue.speakers == ("Doctor 1", "Doctor 2", "Cy")
+    assert result.notes == ("no role is known for Cy: kept as written",)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "told"),
+    [
+        ({"focus": "Custmer"}, "'Custmer' says nothing in this dialogue; did you mean 'Customer'?"),
+        ({"names": {"Zed": "Eve"}}, "'Zed' says nothing in this dialogue"),
+        ({"names": {"Agent": "Customer"}}, "somebody else is; rename both"),
+    ],
+)
+def test_a_name_that_nobody_has_is_told(wishes: dict, told: str) -> None:
+    summary = one(**wishes).summary
+    assert summary.status == "error"
+    assert told in summary.reason
+
+
+@pytest.mark.parametrize("stage", ["input", "output"])
+def test_masks(stage: str) -> None:
+    writer = Scripted(quoting)
+    [result] = Summarizer(writer).results([CALL], mask=stage, mask_names="all")
+    [statement] = result.summary.statements
+    assert statement.text.endswith('"I want to cancel my plan. Call me at [PHONE_1]."')
+    [span] = statement.evidence
+    masked = result.dialogue.utterances[1].text
+    assert (
+        masked[span.start : span.end] == masked == "I want to cancel my plan. Call me at [PHONE_1]."
+    )
+    assert ("415" in str(writer.read)) == (stage == "output")
+    assert "415" not in str(result)
+
+
+def test_what_the_profile_knows_of_the_customers_own_things() -> None:
+    talk = replace(CALL, profile={"plan": "Silver", "home_address": "4 Mill Lane"})
+    assert one(talk).summary.statements[0].profile == ("profile.plan",)
+    told = replace(talk, utterances=(*talk.utterances, Utterance("Agent", "Your plan is Silver.")))
+    assert one(told).summary.statements[0].profile == ()
+    both = one(talk, lambda d: quoting(d) * 2).summary
+    assert [s.profile for s in both.statements] == [("profile.plan",), ()]
+    named = replace(talk, profile={"plan": "Silver", "name": "agent"})  # it is the agent's
+    assert one(named).summary.statements[0].profile == ()
+
+
+class Sure:
+    """A verifier that believes what has a certain word."""
+
+    def verify(self, evidence, statement: str) -> Judgement:
+        assert [u.text for u in evidence] == [CALL.utterances[2].text]
+        return Judgement(0.9 if "Friday" in statement else 0.1, ("I looked",))
+
+
+def test_a_verifier_has_the_last_word_unless_a_rule_is_sure() -> None:
+    drafts = [
+        Draft("A call on Friday.", (2,)),
+        Draft("A call.", (2,)),
+        Draft("On Friday 13.", (2,)),
+    ]
+    [summary] = Summarizer(Scripted(lambda _: drafts), Sure()).summarize([CALL])
+    assert [s.verdict for s in summary.statements] == ["supported", "doubtful", "contradicted"]
+    assert [s.reasons for s in summary.statements] == [("I looked",)] * 2 + [("nobody says 13",)]
+
+
+def test_without_evidence() -> None:
+    result = one(evidence=False)
+    assert [s.evidence for s in result.summary.statements] == [()]
+    assert "utterances" not in result.to_json()
+    assert "utterances" in one().to_json()
+    assert "utterances" not in one(replace(CALL, is_verbatim=True)).to_json()
+
+
+def test_settings_tell_all_that_a_summary_depends_on() -> None:
+    summarizer = Summarizer(form="plain")
+    settings = summarizer.settings(SummaryOptions(words=20))
+    assert settings != summarizer.settings(SummaryOptions())
+    assert settings["options"]["words"] == 20
+    assert settings["form"]["name"] == "plain"
+    assert settings["writer"] == "highlights"
+
+
+def test_sessions_say_what_a_whole_dialogue_says_and_are_safe_in_threads() -> None:
+    summarizer = Summarizer()
+    session = Session(summarizer, id="call", profile={"plan": "Gold"})
+    [whole] = summarizer.summarize([replace(CALL, profile={"plan": "Gold"})])
+    threads = [threading.Thread(target=session.summary) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for utterance in CALL.utterances:
+        session.add(utterance)
+    for thread in threads:
+        thread.join()
+    assert replace(session.summary(), timings={}) == replace(whole, timings={})
+
+
+SAID = st.text(st.characters(codec=None), max_size=60)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["Ann", "Bo", ""]), SAID), max_size=6),
+    st.lists(st.tuples(SAID, st.lists(st.integers(-1, 7), max_size=3)), max_size=3),
+)
+def test_any_words_give_spans_that_fit(said: list, written: list) -> None:
+    talk = Dialogue(tuple(Utterance(*turn) for turn in said))
+    drafts = [Draft(text, tuple(lines)) for text, lines in written]
+    [result] = Summarizer(Scripted(lambda _: drafts)).results([talk])
+    summary = result.summary
+    assert summary.status != "error"
+    for statement in summary.statements:
+        assert summary.text[statement.start : statement.end] == statement.text
+        for span in statement.evidence:
+            assert 0 <= span.start <= span.end <= len(talk.utterances[span.utterance].text)
+            assert 0 <= span.score <= 1
+    assert Summary.from_json(summary.to_json()) == summary
