@@ -1,0 +1,217 @@
+"""The command line from outside: exit codes, streams, and one clear line for every mistake."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from importlib import metadata
+
+import pytest
+import typer
+
+from dialogist import plugins
+from dialogist.cli.main import EXAMPLES, command_line
+
+CHAT = b"Ann: Lunch at noon?\nBo: Yes! At Luigi's, as we always do.\n"
+
+
+def one_line(result) -> str:
+    """stderr must be exactly one line without a traceback; return it."""
+    [line] = result.err.splitlines()
+    assert "Traceback" not in line
+    assert line.startswith("dialogist: ")
+    return line
+
+
+def test_help_is_fast_and_needs_nothing_heavy(dialogist):
+    best = 9.0
+    for _ in range(3):
+        start = time.perf_counter()
+        result = dialogist("--help", real=True)
+        best = min(best, time.perf_counter() - start)
+    assert result.returncode == 0
+    code = (
+        "import sys; from dialogist.cli.main import command_line; command_line(); "
+        "assert not {'torch', 'numpy', 'pydantic', 'fastapi', 'yaml'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert best < 2.0  # 0.2-0.4 s on an idle machine; the bar here only catches a heavy import
+
+
+def test_one_summary_loads_few_modules(dialogist, tmp_path):
+    (tmp_path / "a.txt").write_bytes(CHAT)
+    code = (
+        "import sys; sys.argv = ['dialogist', 'summarize', 'a.txt']\n"
+        "from dialogist.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = done.stderr.split()
+    assert not {"torch", "httpx", "rich", "importlib.metadata", "concurrent.futures"} & {*loaded}
+    assert sum(name.startswith("dialogist") for name in loaded) <= 45
+
+
+def test_commands_stand_by_task_with_examples(dialogist):
+    shown = dialogist("--help").out
+    for panel, names in {
+        "Summaries": ("summarize", "batch", "forms", "mask"),
+        "Service": ("serve", "client", "keys", "feedback"),
+        "Data and machine": ("data", "doctor"),
+    }.items():
+        part = shown.split(f"─ {panel} ─")[1].split("╰")[0]
+        assert all(f"│ {name} " in part for name in names), part
+    assert "templates" not in shown  # works, but is not the name of today
+    assert dialogist("templates", "list").out == dialogist("forms", "list").out
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_examples_are_calls_of_today(dialogist, name):
+    command = typer.main.get_command(command_line())
+    for example in EXAMPLES[name]:
+        called, rest = command, example.split()[1:]
+        while hasattr(called, "commands"):
+            called, rest = called.commands[rest[0]], rest[1:]
+        called.make_context(name, list(rest), resilient_parsing=False)
+        assert example in dialogist(*name.split("."), "--help", env={"COLUMNS": "200"}).out
+
+
+def test_completion(dialogist):
+    asked = {"COMP_WORDS": "dialogist summarize --format ", "COMP_CWORD": "3"}
+    completed = dialogist(env={"_DIALOGIST_COMPLETE": "complete_bash", **asked}, real=True)
+    assert "jsonl" in completed.out
+
+
+def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
+    (tmp_path / "other_package.py").write_text(
+        "import typer\n"
+        "app = typer.Typer()\n"
+        "@app.command()\n"
+        "def list(): print('listed')\n"
+        "@app.command()\n"
+        "def show(): print('shown')\n"
+        "def train():\n    'Train it.'\n    import no_such_package\n"
+        "def split(): print('split')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    values = {
+        "train": "other_package:train [lab]",
+        "recipes": "other_package:app",
+        "data.split": "other_package:split",
+        "rate": "no_such_module:rate [lab]",
+    }
+    points = {name: metadata.EntryPoint(name, value, "g") for name, value in values.items()}
+    monkeypatch.setattr(plugins, "_entry_points", lambda group: points)
+    shown = dialogist("--help").out
+    assert "Train it." in shown
+    assert "recipes" in shown.split("More commands")[1]
+    assert dialogist("recipes", "show").out == "shown\n"
+    assert dialogist("data", "split").out == "split\n"
+    assert "check" in dialogist("data", "--help").out
+    for name in ("train", "rate"):
+        failed = dialogist(name)
+        assert failed.returncode == 1
+        told = f"dialogist: {name} needs an extra: pip install 'dialogist[lab]'"
+        assert one_line(failed).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 2, "name a command (see dialogist --help)"),
+        (("sumarize",), 2, "No such command 'sumarize'"),
+        (("summarize", "--nonsense"), 2, "--nonsense"),
+        (("summarize", "nope.txt"), 1, "nope.txt: no such file"),
+        (("summarize", "--format", "jsom"), 2, "'jsom' is not one of 'text', 'json'"),
+        (("summarize", "--words", "0"), 2, "--words"),
+        (("summarize", "--writer", "highlight"), 2, "did you mean 'highlights'?"),
+        (("summarize", "--writer", "endpoint:http://a/v1#b"), 2, "say --allow-network"),
+        (("summarize", "--form", "meetin"), 2, "did you mean 'meeting'"),
+        (("summarize", "--speaker", "Agent"), 2, "write it as OLD=NEW"),
+        (("summarize", "--speaker", "A=C", "--speaker", "B=C"), 2, "both be called"),
+        (("summarize", "--speaker", "A=C", "--speaker", "A=D"), 2, "given twice"),
+        (("summarize", "--mask-names", "all"), 2, "with mask only"),
+        (("summarize", "--columns", "id"), 2, "--columns goes with --format csv"),
+        (("summarize", "-f", "csv", "--columns", "txt"), 2, "did you mean 'text'"),
+        (("summarize", "--resume"), 2, "--resume goes with --output FILE.jsonl"),
+        (("summarize", "--resume", "-o", "out.json"), 2, "--resume goes with"),
+        (("summarize", "-o", "no/out.json"), 2, "there is no folder no"),
+        (("forms", "show", "nope"), 2, "nope"),
+    ],
+)
+def test_wrong_calls_are_one_line(dialogist, words, code, said):
+    result = dialogist(*words, input=CHAT)
+    assert (result.returncode, result.out) == (code, "")
+    assert said in one_line(result)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"Only prose here, and nobody speaks.\n", "no format recognised"),
+        (bytes(range(256)) * 8, "binary"),
+        (b"\x1f\x8b\x08\x00broken", "gzip"),
+        (b'{"turns": [{"speaker": "a", "text": "b', "Unterminated string"),
+    ],
+)
+def test_unusable_input(dialogist, tmp_path, content, said):
+    (tmp_path / "input.txt").write_bytes(content)
+    for result in (dialogist("summarize", "input.txt"), dialogist("summarize", input=content)):
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert said in one_line(result)
+
+
+def test_a_bug_is_one_line_and_debugging_shows_where(dialogist, monkeypatch):
+    monkeypatch.setattr("dialogist.cli.flags.pairs", lambda *_: 1 / 0)
+    broken = dialogist("summarize", input=CHAT)
+    assert broken.returncode == 1
+    assert "unexpected ZeroDivisionError" in one_line(broken)
+    told = dialogist("summarize", input=CHAT, env={"DIALOGIST_DEBUG": "1"}).err
+    assert "Traceback" in told
+
+
+def test_reader_that_leaves_and_full_disk(dialogist, tmp_path):
+    line = json.dumps({"turns": [["A", "hello to all of you here"], ["B", "hi"]]}) + "\n"
+    (tmp_path / "many.jsonl").write_text(line * 2000)
+    command = ("summarize", "many.jsonl", "--format", "jsonl")
+    process = dialogist.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert errors.splitlines()[-1] == "dialogist: the reader of the output closed it early"
+    with open("/dev/full", "wb") as full:
+        process = dialogist.start(*command, stdout=full, stderr=subprocess.PIPE)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"No space left" in told
+    assert b"Traceback" not in told + errors.encode()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])
+def test_signals(dialogist, number, code):
+    """A shell sees 130 and 143: SIGTERM ends the process by the signal itself.
+
+    What is written to it fits no pipe, so it reads before it is stopped, and waits for more.
+    """
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = dialogist.start("summarize", "-", **pipes)
+    process.stdin.write(CHAT * 10_000)
+    process.stdin.flush()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert b"Traceback" not in errors
+
+
+def test_doctor(dialogist):
+    facts = json.loads(dialogist("doctor", "--format", "json").out)
+    assert facts["writers"][:2] == ["highlights", "endpoint"]
+    assert facts["packages"]["pydantic"]
+    assert {"serve", "endpoint"} <= facts["extras"].keys()
+    assert "writers: highlights, endpoint" in dialogist("doctor").out

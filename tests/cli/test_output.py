@@ -1,0 +1,154 @@
+"""Where output goes, and progress on stderr."""
+
+from pathlib import Path
+
+import pytest
+
+from dialogist.cli import console
+from dialogist.cli.console import Meter, counted, note, silence, tracked
+from dialogist.cli.output_formats import (
+    Facts,
+    OutputFormat,
+    output_format_of,
+    output_to,
+    tables_text,
+)
+from dialogist.errors import DataError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("output", "format", "form"),
+    [
+        (None, None, "text"),
+        ("-", None, "text"),
+        ("out.JSON", None, "json"),
+        ("out.txt", None, "text"),
+        ("out.dat", None, "text"),
+        ("out.md", "jsonl", "jsonl"),
+        (None, "md", "md"),
+    ],
+)
+def test_form(tmp_path, monkeypatch, output, format, form):
+    monkeypatch.chdir(tmp_path)
+    path = None if output is None else Path(output)
+    wanted = None if format is None else OutputFormat(format)
+    assert output_format_of(path, wanted, OutputFormat.text) is OutputFormat(form)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("out.md", "does not write md; it writes text, json"),
+        ("out.xlsx", "does not write xlsx; it writes text, json"),
+        ("no/out.json", "there is no folder no"),
+        (".", "is a folder"),
+    ],
+)
+def test_what_cannot_be_is_said_at_once(tmp_path, monkeypatch, output, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=said):
+        output_format_of(Path(output), None, Facts.text)
+
+
+def test_a_file_is_complete_or_as_it_was(tmp_path, capsys):
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+
+    def broken() -> None:
+        with output_to(path):
+            print("half")
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        broken()
+    assert path.read_text() == "before"
+    with output_to(path):
+        print("whole \N{GRINNING FACE}")
+    assert path.read_bytes() == "whole \N{GRINNING FACE}\n".encode()
+    assert [file.name for file in tmp_path.iterdir()] == ["out.txt"]
+    with output_to(Path("-")):
+        print("shown")
+    assert capsys.readouterr().out == "shown\n"
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path):
+    with pytest.raises(DataError, match="cannot be written"), output_to(tmp_path / "no" / "x"):
+        print("never")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves."""
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_lines_and_a_closing_count(clock, capsys):
+    meter = Meter("summarized", 400, "dialogues")
+    for done in range(1, 401):
+        clock[0] += 0.125
+        meter.update(done)
+    meter.finish("400 summaries: 390 ok, 10 warning")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "dialogist: summarized 80/400 dialogues, 8.0/s, 0:40 left"
+    assert len(lines) == 6
+    assert lines[-1] == "dialogist: 400 summaries: 390 ok, 10 warning in 50 s (8.0/s)"
+
+
+def test_short_work_shows_nothing(clock, capsys):
+    items = tracked(range(5), Meter("read", 5, "dialogues"))
+    for _ in items:
+        clock[0] += 0.3
+    assert capsys.readouterr().err == ""
+
+
+def test_how_many_there_are_may_be_unknown(clock, capsys):
+    for _ in tracked(range(3), Meter("read", None, "dialogues")):
+        clock[0] += 60
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "dialogist: read 1 dialogue, 0.0/s"
+    assert lines[-1] == "dialogist: read 3 dialogues in 3:00 min (0.0/s)"
+
+
+def test_quiet(clock, capsys):
+    silence(True)
+    try:
+        for _ in tracked(range(3), Meter("read", 3, "dialogues")):
+            clock[0] += 60
+    finally:
+        silence(False)
+    assert capsys.readouterr().err == ""
+
+
+def test_one_line_on_a_terminal(clock, capsys, monkeypatch):
+    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(console.sys.stdout, "isatty", lambda: False, raising=False)
+    meter = Meter("read", 10, "dialogues")
+    clock[0] += 5
+    meter.update(4)
+    note("something else")
+    clock[0] += 5
+    meter.update(8)
+    meter.close()
+    shown = capsys.readouterr().err
+    first, second = "read 4/10 dialogues, 0.8/s, 0:08 left", "read 8/10 dialogues, 0.8/s, 0:02 left"
+    gone = f"\r{' ' * len(first)}\r"
+    assert shown == f"\r{first}{gone}dialogist: something else\n\r{second}{gone}"
+
+
+@pytest.mark.parametrize(
+    ("count", "unit", "shown"),
+    [
+        (1, "dialogues", "1 dialogue"),
+        (1, "summaries", "1 summary"),
+        (5000, "x", "5,000 x"),
+    ],
+)
+def test_counted(count, unit, shown):
+    assert counted(count, unit) == shown
+
+
+def test_tables_keep_their_columns():
+    text = tables_text([[["a", "1"], ["bcd", "10"]]], ["so it is"])
+    assert text == "a     1\nbcd  10\n\nso it is"

@@ -1,0 +1,314 @@
+"""``summarize`` and ``forms``: from files and flags to what is written."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from tests.core.writers import Scripted
+
+from dialogist.cli.summarize_command import SummaryFile
+from dialogist.errors import UsageError
+from dialogist.records import Dialogue, Draft
+
+CALL = """Agent: Good morning, Northwind support. How can I help you today?
+Customer: Hello, my parcel has not come yet. My number is 415-555-0132 if you want to call me.
+Agent: Thank you, I will send you a new one by Friday, and an email to ann.lee@example.com too.
+Customer: That is great, thank you very much for your help.
+"""
+SECRETS = (b"415-555-0132", b"ann.lee@example.com")
+
+
+@pytest.fixture
+def call(dialogist, tmp_path):
+    (tmp_path / "call.txt").write_text(CALL)
+
+    def run(*flags, **more):
+        return dialogist("summarize", "call.txt", *flags, **more)
+
+    return run
+
+
+def test_a_summary_on_stdout_and_nothing_else(call):
+    result = call("--format", "jsonl", real=True)
+    assert (result.returncode, result.err) == (0, "")
+    [line] = result.out.splitlines()
+    summary = json.loads(line)
+    assert (summary["schema_version"], summary["status"]) == (4, "ok")
+    assert {statement["verdict"] for statement in summary["statements"]} == {"quoted"}
+    assert summary["coverage"]["utterances_read"] == 4
+    inside = call("--format", "jsonl").out  # what the other tests see of a command is the same
+    assert json.loads(inside) | {"timings": 0} == summary | {"timings": 0}
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "md", "csv"])
+def test_forms_of_output(dialogist, tmp_path, form):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(CALL)
+    out = dialogist("summarize", "a.txt", "b.txt", "-f", form).out
+    lines = out.splitlines()
+    ids = {
+        "text": lambda: [line[3:-3] for line in lines if line.startswith("== ")],
+        "json": lambda: [summary["id"] for summary in json.loads(out)],
+        "jsonl": lambda: [json.loads(line)["id"] for line in lines],
+        "md": lambda: [line[3:] for line in lines if line.startswith("## ")],
+        "csv": lambda: [row["id"] for row in csv.DictReader(io.StringIO(out))],
+    }[form]()
+    assert ids == ["a", "b"]
+    suffix = "txt" if form == "text" else form
+    assert dialogist("summarize", "a.txt", "b.txt", "-o", f"out.{suffix}").returncode == 0
+    written = (tmp_path / f"out.{suffix}").read_text(encoding="utf-8")
+    assert written.startswith("\ufeff") == (form == "csv")  # by which Excel knows UTF-8
+    if "json" not in form:  # their timings differ
+        assert written.removeprefix("\ufeff") == out
+
+
+@pytest.mark.parametrize("stage", ["input", "output"])
+def test_masks_leave_nothing_personal(call, stage):
+    for flags in (
+        [],
+        ["-f", "json"],
+        ["-f", "md", "-t", "ticket"],
+        ["--form", "call"],
+        ["-f", "csv"],
+    ):
+        assert any(secret in call(*flags).stdout for secret in SECRETS)
+        masked = call("--mask", stage, *flags)
+        assert masked.returncode == 0
+        assert not any(secret in masked.stdout + masked.stderr for secret in SECRETS)
+
+
+def test_evidence_of_a_file_refers_to_text_that_its_reader_has(dialogist, tmp_path):
+    """It is the text of the JSON record, or the summary has what was read."""
+    said = [
+        {"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."},
+        {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
+        {"speaker": "Bo", "text": "We will refund 40 dollars to 415-555-0132 on Friday."},
+    ]
+    plain = [{"speaker": "Ann", "text": "I want to return the shoes."}, *said[2:]]
+    lines = [json.dumps({"utterances": turns}) for turns in (said, plain)]
+    (tmp_path / "calls.jsonl").write_text("\n".join(lines))
+    (tmp_path / "call.txt").write_text("\n".join(f"{u['speaker']}: {u['text']}" for u in plain))
+
+    def cited(file, *flags):
+        for summary in json.loads(dialogist("summarize", file, "-f", "json", *flags).stdout):
+            texts = [turn["text"] for turn in summary.get("utterances", plain)]
+            spans = [span for s in summary["statements"] for span in s["evidence"]]
+            yield (
+                "utterances" in summary,
+                [texts[s["utterance"]][s["start"] : s["end"]] for s in spans],
+            )
+
+    whole = ["I want to return the shoes.", plain[1]["text"]]
+    assert [*cited("calls.jsonl")] == [(True, whole), (False, whole)]
+    assert [*cited("call.txt")] == [(True, whole)]
+    assert [*cited("call.txt", "--no-evidence")] == [(False, [])]
+    masked = [whole[0], "We will refund 40 dollars to [PHONE_1] on Friday."]
+    for where in ("input", "output"):
+        assert [*cited("calls.jsonl", "--mask", where)] == [(True, masked)] * 2
+
+
+def test_a_form_stands_beside_its_summary(call):
+    [record] = json.loads(call("--format", "json", "--form", "ticket").stdout)
+    assert {"text", "status", "coverage"} < record.keys()
+    entries = [entry for s in record["filled"]["sections"] for entry in s["entries"]]
+    assert "415-555-0132" in [entry["text"] for entry in entries]
+    assert "415-555-0132" in call("-t", "ticket").out
+    row = next(csv.DictReader(io.StringIO(call("-t", "ticket", "-f", "csv").out)))
+    assert [s["title"] for s in record["filled"]["sections"]] == list(row)[6:][
+        : len(record["filled"]["sections"])
+    ]
+    assert "415-555-0132" in row.values()
+
+
+def test_people_are_called_as_wanted(call):
+    for flags in ([], ["-f", "md"], ["-t", "meeting"]):
+        shown = call("--speaker", "Agent=Carla", *flags).out
+        assert "Carla" in shown
+        assert "Agent" not in shown
+    assert "[1]" in call().out
+    bare = call("--no-evidence").out
+    assert "[1]" not in bare
+    assert bare.count("\n") == call().out.count("\n")
+
+
+def test_a_dialogue_without_the_named_speaker_does_not_stop_the_others(dialogist, tmp_path):
+    (tmp_path / "call.txt").write_text(CALL)
+    (tmp_path / "chat.txt").write_text(CALL.replace("Agent", "Ann"))
+    for flags in (["--speaker", "Agent=Carla"], ["--focus", "Agent"]):
+        result = dialogist("summarize", "chat.txt", "call.txt", "-f", "jsonl", *flags)
+        assert result.returncode == 3
+        statuses = [json.loads(line)["status"] for line in result.out.splitlines()]
+        assert statuses == ["error", "ok"]
+        assert "chat: error: 'Agent' says nothing in this dialogue" in result.err
+        assert "1 dialogue failed (status error); the others are done" in result.err
+
+
+def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monkeypatch):
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        if dialogue.id == "poison":
+            raise ValueError("it broke")
+        return [Draft("All meet at the gym.")]
+
+    monkeypatch.setattr("dialogist.summarizer.open_writer", lambda name: Scripted(drafts))
+    turn = {"speaker": "Ann", "text": "We all meet at the gym, is that fine?"}
+    lines = [json.dumps({"id": name, "turns": [turn]}) for name in ("gym", "poison", "park")]
+    (tmp_path / "talks.jsonl").write_text("\n".join(lines))
+    result = dialogist("summarize", "talks.jsonl", "-f", "jsonl")
+    assert result.returncode == 3
+    assert [json.loads(line)["status"] for line in result.out.splitlines()] == [
+        "unchecked",
+        "error",
+        "unchecked",
+    ]
+    [told] = [line for line in result.err.splitlines() if "it broke" in line]
+    assert json.loads(result.out.splitlines()[1])["reason"].rpartition(" ")[2].rstrip(")") in told
+    strict = dialogist("summarize", "talks.jsonl", "-f", "jsonl", "--strict")
+    assert strict.returncode == 1
+    assert len(strict.out.splitlines()) == 1
+    assert strict.err.splitlines()[-1].startswith("dialogist: poison: ValueError: it broke")
+    shown = dialogist("summarize", "talks.jsonl", env={"DIALOGIST_DEBUG": "1"})
+    assert "Traceback" in shown.err
+
+
+def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tmp_path):
+    good = json.dumps({"id": "x", "turns": [["A", "hello there, my friend"], ["B", "hi to you"]]})
+    (tmp_path / "some.jsonl").write_text(f"{good}\nnot json\n{good}\n")
+    result = dialogist("summarize", "some.jsonl", "--format", "jsonl")
+    assert (result.returncode, len(result.out.splitlines())) == (3, 2)
+    assert "some.jsonl:2: " in result.err
+    strict = dialogist("summarize", "some.jsonl", "--strict")
+    assert strict.returncode == 1
+    assert "some.jsonl:2: " in strict.err.splitlines()[-1]
+
+
+def test_half_characters_in_ids_stay_apart(dialogist, tmp_path):
+    """Names of files may be no text; two such ids must not become one."""
+    files = [name.decode("utf-8", "surrogateescape") for name in (b"a\xff.txt", b"a\xfe.txt")]
+    for name in files:
+        (tmp_path / name).write_text("Ann: We meet at noon at the gym, fine?\n")
+    result = dialogist("summarize", *files, "-f", "jsonl")
+    assert result.returncode == 0
+    assert [json.loads(line)["id"] for line in result.out.splitlines()] == ["a\udcff", "a\udcfe"]
+
+
+def test_output_that_is_an_input_is_refused(dialogist, tmp_path):
+    (tmp_path / "calls").mkdir()
+    (tmp_path / "calls" / "call.txt").write_text(CALL)
+    for output, said in (
+        ("calls/call.txt", "is an input, too"),
+        ("calls/out.txt", "lies in the input folder calls"),
+    ):
+        inputs = "calls" if "out" in output else output
+        result = dialogist("summarize", inputs, "-o", output)
+        assert result.returncode == 2
+        assert said in result.err
+
+
+# --resume
+
+
+def line(id: str) -> str:
+    return json.dumps({"id": id}) + "\n"
+
+
+def talks(ids: str) -> list[Dialogue]:
+    return [Dialogue((), id) for id in ids.split()]
+
+
+def ids_in(path) -> list[str]:
+    return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+
+
+SETTINGS = {"writer": "w", "options": {"words": 4}}
+
+
+def test_a_run_and_the_rest_of_an_interrupted_one(tmp_path):
+    path, partial = tmp_path / "out.jsonl", tmp_path / "out.jsonl.partial"
+    file = SummaryFile(path, SETTINGS, resume=False)
+    assert [d.id for d in file.missing(talks("a b a"))] == ["a", "b", "a"]
+    partial.write_text(line("a") + line("b") + '{"id": "c", "te')
+    file = SummaryFile(path, SETTINGS, resume=True)
+    assert file.done.total() == 2
+    assert [d.id for d in file.missing(talks("a b a c"))] == ["a", "c"]
+    file.write(map(line, "ac"))
+    assert ids_in(path) == ["a", "b", "a", "c"]
+    assert {p.name for p in tmp_path.iterdir()} == {"out.jsonl", "out.jsonl.run.json"}
+    more = SummaryFile(path, SETTINGS, resume=True)
+    assert [d.id for d in more.missing(talks("a b a c d"))] == ["d"]
+    more.write([line("d")])
+    assert ids_in(path) == ["a", "b", "a", "c", "d"]
+
+
+def test_runs_that_cannot_be_gone_on_with(tmp_path):
+    path, partial = tmp_path / "out.jsonl", tmp_path / "out.jsonl.partial"
+    assert SummaryFile(path, SETTINGS, resume=True).done.total() == 0
+    partial.write_text(line("a"))
+    with pytest.raises(UsageError, match=r"left summaries there; add --resume"):
+        SummaryFile(path, SETTINGS, resume=False)
+    with pytest.raises(UsageError, match=r"made with other settings \(options\)"):
+        SummaryFile(path, {**SETTINGS, "options": {}}, resume=True)
+    partial.write_text('{"no": "id"}\n')
+    with pytest.raises(UsageError, match=r"partial:1: is no summary"):
+        SummaryFile(path, SETTINGS, resume=True)
+    partial.write_text(line("a"))
+    partial.rename(path)  # killed between the two renames at the end
+    assert SummaryFile(path, SETTINGS, resume=True).done.total() == 1
+    for left in tmp_path.iterdir():
+        left.unlink()
+    path.write_text(line("a"))
+    with pytest.raises(UsageError, match=r"what .* was made with is not known"):
+        SummaryFile(path, SETTINGS, resume=True)
+
+
+def test_kill_and_resume(dialogist, tmp_path):
+    """The bytes are those of a run without interruption, but for the timings."""
+    said = "Can you send {} reports by Friday? I need them for our meeting with the bank."
+    rows = [
+        {"id": f"d{n % 1200}", "turns": [["A", said.format(n)], ["B", "Yes, I will."]] * 3}
+        for n in range(1500)
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert dialogist("summarize", "in.jsonl", "-o", "whole.jsonl").returncode == 0
+    process = dialogist.start("summarize", "in.jsonl", "-o", "cut.jsonl", stderr=subprocess.DEVNULL)
+    partial = tmp_path / "cut.jsonl.partial"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if partial.exists() and partial.read_bytes().count(b"\n") > 40:
+            break
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert partial.exists(), "it was done before it could be killed"
+    with partial.open("ab") as file:
+        file.write(b'{"id": "torn')
+    result = dialogist("summarize", "in.jsonl", "-o", "cut.jsonl", "--resume")
+    assert result.returncode == 0
+    assert "summaries of the run before are kept" in result.err
+    whole, cut = (
+        [{**json.loads(row), "timings": 0} for row in (tmp_path / name).read_text().splitlines()]
+        for name in ("whole.jsonl", "cut.jsonl")
+    )
+    assert len(whole) == 1500
+    assert whole == cut
+
+
+# forms
+
+
+def test_forms_are_listed_shown_and_checked(dialogist, tmp_path):
+    assert dialogist("forms", "list").out.startswith("call ")
+    rows = json.loads(dialogist("forms", "list", "--format", "json").out)
+    assert {"call", "meeting", "ticket", "clinical", "plain"} <= {row["name"] for row in rows}
+    (tmp_path / "mine.yaml").write_bytes(dialogist("forms", "show", "meeting").stdout)
+    (tmp_path / "bad.yaml").write_text("name: bad\nlanguage: en\nversion: 1\nsections:\n- {}\n")
+    checked = dialogist("forms", "check", "mine.yaml", "bad.yaml", "plain")
+    assert checked.returncode == 2
+    assert "bad.yaml, line 5: key 'sections.0.title' is missing" in checked.err
+    lines = checked.out.splitlines()
+    assert lines[0].startswith("mine.yaml: meeting ")
+    assert any(line.startswith("  Actions: actions") for line in lines)
+    assert any(line.startswith("plain: plain ") for line in lines)
