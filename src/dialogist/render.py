@@ -77,9 +77,9 @@ def text_of(result: "Result", bare: bool = False) -> str:
     """One summary: each statement with its verdict, and what it rests on below it."""
     summary = result.summary
     if result.filled is not None:
-        from dialogist.forms.filled import as_text  # takes a while to load
+        from dialogist.forms.rendering import form_as_text  # takes a while to load
 
-        lines = [as_text(result.filled).rstrip("\n")]
+        lines = [form_as_text(result.filled, result.dialogue.utterances).rstrip("\n")]
     elif bare:
         lines = [printable(statement.text) for statement in summary.statements]
     else:
@@ -98,9 +98,9 @@ def markdown_of(result: "Result") -> str:
     """One summary under a heading; nothing that was said is markup."""
     summary = result.summary
     if result.filled is not None:
-        from dialogist.forms.filled import as_markdown  # takes a while to load
+        from dialogist.forms.rendering import form_as_markdown  # takes a while to load
 
-        lines = [as_markdown(result.filled).rstrip("\n")]
+        lines = [form_as_markdown(result.filled, result.dialogue.utterances).rstrip("\n")]
     else:
         lines = [f"## {plain(summary.id) or 'Dialogue'}", ""]
         for statement in summary.statements:
@@ -213,9 +213,9 @@ def _cell(value: object) -> str:
 def _cells(result: "Result") -> dict[str, object]:
     summary, sections = result.summary, {}
     if result.filled is not None:
-        from dialogist.forms.filled import as_cell  # takes a while to load
+        from dialogist.forms.rendering import section_as_cell  # takes a while to load
 
-        sections = {section.title: as_cell(section) for section in result.filled.sections}
+        sections = {section.title: section_as_cell(section) for section in result.filled.sections}
     return {
         **sections,
         "id": summary.id,

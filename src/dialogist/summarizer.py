@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
@@ -32,8 +32,8 @@ from dialogist.records import (
 from dialogist.writers import Writer, open_writer
 
 if TYPE_CHECKING:
-    from dialogist.forms.filled import Filled
-    from dialogist.forms.template_config import Template as Form
+    from dialogist.forms.fill import FilledForm
+    from dialogist.forms.form_file import Form
     from dialogist.grounding.verification import Verifier
     from dialogist.privacy.masks import MaskTable
     from dialogist.privacy.packs import Privacy
@@ -59,7 +59,7 @@ class Result:
 
     summary: Summary
     dialogue: Dialogue
-    filled: "Filled | None" = None
+    filled: "FilledForm | None" = None
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, JSON]:
@@ -74,9 +74,7 @@ class Result:
                 {"speaker": u.speaker, "text": u.text} for u in self.dialogue.utterances
             ]
         if self.filled is not None:
-            from dialogist.forms.filled import filled_to_json
-
-            values["filled"] = cast(JSON, filled_to_json(self.filled))
+            values["filled"] = self.filled.to_json()
         return values
 
 
@@ -108,9 +106,9 @@ class Summarizer:
         self.verifier = verifier
         self.form: Form | None = None
         if isinstance(form, str | Path):
-            from dialogist.forms.template_config import load_template  # takes a while to load
+            from dialogist.forms.form_file import load_form  # takes a while to load
 
-            self.form = load_template(form)
+            self.form = load_form(form)
         else:
             self.form = form
 
@@ -243,7 +241,7 @@ class Summarizer:
         if self.form is not None:
             from dialogist.forms.fill import fill  # its rules take a while to load
 
-            filled = fill(summary, dialogue, self.form, focus=options.focus)
+            filled = fill(summary, dialogue, self.form, options.focus)
         if masks is not None and privacy is not None:
             summary, dialogue = _masked(summary, dialogue, masks, privacy)
         if not options.evidence:
@@ -322,7 +320,10 @@ def failed(dialogue: Dialogue, error: Exception) -> Summary:
     and where: the same fault has the same id, in the record, in the log and in a report to us.
     """
     message = " ".join(str(error).split())[:_LONGEST]
-    if not isinstance(error, DialogistError):
+    named = f"{dialogue.id}: " if dialogue.id else ""
+    if isinstance(error, DialogistError):
+        LOGGER.error("%s%s", named, message)
+    else:
         place = "an unknown place"
         for frame in traceback.extract_tb(error.__traceback__):
             path = Path(frame.filename)
@@ -331,7 +332,6 @@ def failed(dialogue: Dialogue, error: Exception) -> Summary:
         name = type(error).__name__
         number = hashlib.sha256(f"{name} {place}".encode()).hexdigest()[:8]
         message = f"{name}: {message}" if message else name
-        named = f"{dialogue.id}: " if dialogue.id else ""
         LOGGER.error("%serror %s at %s: %s", named, number, place, message, exc_info=error)
         message = f"{message} (error {number})"
     coverage = _coverage(dialogue, read=False)

@@ -121,7 +121,6 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((), 2, "name a command (see dialogist --help)"),
         (("sumarize",), 2, "No such command 'sumarize'"),
         (("summarize", "--nonsense"), 2, "--nonsense"),
         (("summarize", "nope.txt"), 1, "nope.txt: no such file"),
@@ -155,7 +154,6 @@ def test_wrong_calls_are_one_line(dialogist, words, code, said):
         (b"Only prose here, and nobody speaks.\n", "no format recognised"),
         (bytes(range(256)) * 8, "binary"),
         (b"\x1f\x8b\x08\x00broken", "gzip"),
-        (b'{"turns": [{"speaker": "a", "text": "b', "Unterminated string"),
     ],
 )
 def test_unusable_input(dialogist, tmp_path, content, said):

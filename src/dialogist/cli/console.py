@@ -66,17 +66,22 @@ def note(text: str, own: bool = False) -> None:
 class _OnStderr(logging.Handler):
     """Tells what the package logs as notes; the traceback below them with DIALOGIST_DEBUG=1."""
 
+    def __init__(self, lines: bool) -> None:
+        super().__init__()
+        self._lines = lines
+
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
-        note(record.getMessage())
+        if self._lines:
+            note(record.getMessage())
         if record.exc_info and os.environ.get("DIALOGIST_DEBUG"):
             complain("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
 
 
-def tell_failures() -> None:
-    """Have what the package logs told on stderr."""
+def tell_failures(lines: bool = True) -> None:
+    """Have what the package logs told on stderr; without ``lines`` tracebacks alone."""
     logger = logging.getLogger("dialogist")
-    logger.handlers = [_OnStderr()]
+    logger.handlers = [_OnStderr(lines)]
     logger.propagate = False
 
 

@@ -12,7 +12,7 @@ from dialogist.errors import ConfigError
 from dialogist.language.tokens import counted
 
 if TYPE_CHECKING:
-    from dialogist.forms.template_config import SectionConfig
+    from dialogist.forms.form_file import FormSection
 
 app = typer.Typer(
     help="List, show and check forms that summaries can be put into.", no_args_is_help=True
@@ -22,10 +22,10 @@ app = typer.Typer(
 @app.command("list")
 def list_forms(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the forms that come with Dialogist."""
-    from dialogist.forms.template_config import bundled_templates, load_template
+    from dialogist.forms.form_file import bundled_forms, load_form
 
     kind = output_format_of(output, format, Facts.text)
-    forms = [load_template(path) for path in bundled_templates().values()]
+    forms = [load_form(path) for path in bundled_forms().values()]
     with output_to(output):
         if kind is Facts.json:
             rows = [form.model_dump(mode="json") for form in forms]
@@ -40,10 +40,10 @@ def list_forms(output: OutputFile = None, format: FactsForm = None) -> int:
 @app.command("show")
 def show_form(form: Annotated[str, typer.Argument(help="A form's name or YAML file.")]) -> int:
     """Print a form's YAML: save it as a file and change it."""
-    from dialogist.forms.template_config import parse_template, read_template
+    from dialogist.forms.form_file import parse_form, read_form
 
-    text, source = read_template(form)
-    parse_template(text, source)
+    text, source = read_form(form)
+    parse_form(text, source)
     typer.echo(text, nl=not text.endswith("\n"))
     return 0
 
@@ -53,12 +53,12 @@ def check_forms(
     forms: Annotated[list[str], typer.Argument(help="Forms: names or YAML files.")],
 ) -> int:
     """Read forms and say what their sections hold. Exit code 2 if one is at fault."""
-    from dialogist.forms.template_config import load_template
+    from dialogist.forms.form_file import load_form
 
     faults: list[ConfigError] = []
     for name in forms:
         try:
-            form = load_template(name)
+            form = load_form(name)
         except ConfigError as fault:
             faults.append(fault)
             note(str(fault))
@@ -70,7 +70,7 @@ def check_forms(
     return faults[0].exit_code if faults else 0
 
 
-def _holds(section: "SectionConfig") -> str:
+def _holds(section: "FormSection") -> str:
     what = {"field": section.type or "", "summary": f"{section.part} sentences"}
     parts = [f"{section.source} {what.get(section.source, '')}".strip()]
     if section.labels:

@@ -92,6 +92,7 @@ def mask(
         internal_notes=internal_notes,
         strict=strict,
     )
+    privacy = privacy_of(kinds, names, pack or [])
     reading = InputReading(read)
     dialogues = reading.dialogues(sources_of(files, output))
     if restore is not None:
@@ -100,7 +101,7 @@ def mask(
         with output_to(output):
             _write(_restored(reading, dialogues, restore), form)
         return reading.finish()
-    masking = DialogueMasking(privacy_of(kinds, names, pack or []))
+    masking = DialogueMasking(privacy)
     with _table_file(table) as keep, output_to(output):
         _write(_masked(dialogues, masking, keep), form)
     masked = ", ".join(f"{count} {kind}" for kind, count in masking.counts.most_common())

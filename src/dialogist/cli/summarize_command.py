@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import Meter, note
+from dialogist.cli.console import Meter, note, tell_failures
 from dialogist.cli.flags import (
     FORMAT_HELP,
     AllowNetwork,
@@ -142,6 +142,7 @@ def summarize(
                 f"--columns {name}: no such column{nearest(name, known)} ({', '.join(known)})"
             )
     wanted = wanted or [*CSV_COLUMNS, *sections]
+    tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
     reading = InputReading(read, watched=False)
     dialogues = reading.dialogues(sources)
     total = expected_records(sources)
@@ -181,8 +182,8 @@ class _Watch:
             failed = summary.status == "error"
             if failed and self._strict:
                 raise DataError(f"{summary.id}: {summary.reason}")
-            messages = [*result.notes]
-            if failed or (self._tells and summary.reason):
+            messages = [*result.notes]  # what failed was told when it did
+            if self._tells and summary.reason and not failed:
                 messages.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
             for message in messages:
                 note(f"{summary.id}: {message}" if summary.id else message)

@@ -7,7 +7,7 @@ from dialogist.errors import UsageError, nearest
 from dialogist.records import Dialogue, Draft, SummaryOptions
 
 if TYPE_CHECKING:
-    from dialogist.forms.template_config import Template as Form
+    from dialogist.forms.form_file import Form
 
 WRITERS = "dialogist.writers"
 """The group of entry points by which other packages offer writers.

@@ -29,7 +29,7 @@ from dialogist.records import Dialogue, Draft, SummaryOptions
 from dialogist.render import printable
 
 if TYPE_CHECKING:
-    from dialogist.forms.template_config import Template as Form
+    from dialogist.forms.form_file import Form
 
 ENDPOINT_KEY = "DIALOGIST_OPENAI_KEY"
 """The environment variable with the key; for api.openai.com ``OPENAI_API_KEY`` will do, too."""
