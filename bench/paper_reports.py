@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogist.formats.registry import read_dialogues
+from dialogist.formats.readers import read_dialogues
 from dialogist.evaluation.near_duplicates import find_overlaps
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "dialogsum-reports.json"

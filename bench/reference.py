@@ -31,7 +31,7 @@ from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.formats import fields
-from dialogist.formats.registry import READERS
+from dialogist.formats.readers import READERS
 from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.model_folder.options import SummaryOptions

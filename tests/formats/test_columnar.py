@@ -8,8 +8,8 @@ import pytest
 import zstandard
 from pyarrow import parquet
 
-from dialogist.formats import ReadOptions, read_dialogues
 from dialogist.errors import DataError
+from dialogist.formats import ReadOptions, read_dialogues
 
 ROWS = [
     {"id": "a", "turns": [{"speaker": "Ann", "text": "Lunch at noon?"}]},

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 
+from dialogist.errors import DataError
 from dialogist.formats import documents
 from dialogist.formats.documents import is_html, message_text, plain_text
-from dialogist.errors import DataError
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 

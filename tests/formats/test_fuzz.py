@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogist.formats import READERS, ReadOptions, read_dialogues
 from dialogist.errors import DataError
+from dialogist.formats import READERS, ReadOptions, read_dialogues
+from dialogist.language.tokens import listed
 
 ROW = {"id": "1", "dialogue": "Ann: hi\nBob: ho", "summary": "S"}
 SAMPLES = [
@@ -69,17 +70,10 @@ ODD = st.recursive(
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=6,
 )
-KEYS = ["id", "fname", "dialogue", "summary", "turns", "role_guess", "summaries", "general"]
-KEYS += [
-    "specific",
-    "segments",
-    "document",
-    "note",
-    "messages",
-    "topic_summaries",
-    "dst_str",
-    "text",
-]
+KEYS = listed(
+    "id fname dialogue summary turns role_guess summaries general specific segments document note "
+    "messages topic_summaries dst_str text"
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -88,15 +82,8 @@ def test_any_values_under_known_keys(record, name):
     outcome(json.dumps(record).encode(), name)
 
 
-HOSTILE = ["." * 50_000 + "x", "Mr. " * 50_000, "<v a" * 50_000, " " * 50_000, "x" + " " * 50_000]
-HOSTILE += [
-    "[" * 50_000,
-    ": " * 50_000,
-    "1:00" * 50_000,
-    "{\\" * 50_000,
-    "Ann:: " * 50_000,
-    "'\"" * 50_000,
-]
+PIECES = ("Mr. ", "<v a", " ", "[", ": ", "1:00", "{\\", "Ann:: ", "'\"")
+HOSTILE = ["." * 50_000 + "x", "x" + " " * 50_000, *(piece * 50_000 for piece in PIECES)]
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialogist.errors import DataError, UsageError
 from dialogist.formats import Condition, ReadOptions, read_dialogues
 from dialogist.formats.fields import dialogue_to_json, dialogue_to_line
-from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 
 HI = (Utterance("Ann", "hi"), Utterance("Bob", "ho"))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, detect_format, read_dialogues
 from dialogist.formats.source import detect_encoding
-from dialogist.errors import DataError, UsageError
 
 TALK = "Ann: hi\nBob: höh\nAnn: bye\n"
 TURNS = [("Ann", "hi"), ("Bob", "höh"), ("Ann", "bye")]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dialogist.formats import Condition
 from dialogist.errors import DataError, UsageError
+from dialogist.formats import Condition
 from dialogist.records import Utterance
 
 HEAD = "ticket_id,author_name,author_role,body,public,created_at\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dialogist.formats import detect_format
 from dialogist.errors import DataError
+from dialogist.formats import detect_format
 
 
 def turns(dialogue):

@@ -9,9 +9,9 @@ from itertools import chain, pairwise
 import pytest
 
 from dialogist.data.key_points import first_match, load_pack
-from dialogist.formats.base import ReadOptions
+from dialogist.formats.read_options import ReadOptions
 from dialogist.formats.fields import dialogue_to_line
-from dialogist.formats.registry import read_dialogues
+from dialogist.formats.readers import read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import count_words
 from dialogist_lab.synth import SPLITS, CorpusConfig, generate_pair, generate_pairs

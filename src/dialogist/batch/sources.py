@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import numpy as np
 
 from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
-from dialogist.formats.registry import ENDINGS
+from dialogist.formats.readers import ENDINGS
 from dialogist.formats.source import json_lines, without_compression
 from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.batch.work import error_record

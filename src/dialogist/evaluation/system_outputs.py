@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
-from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, ReadProblem
+from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions, ReadProblem
 from dialogist.formats.fields import (
     DIALOGUE_TEXT_KEYS,
     ID_KEYS,

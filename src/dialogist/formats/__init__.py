@@ -1,9 +1,9 @@
 """Files of many formats in, a stream of dialogues out; nothing is skipped silently."""
 
-from dialogist.formats.base import COLUMNS, Condition, ReadOptions, ReadProblem, no_note
-from dialogist.formats.registry import (
+from dialogist.formats.json_records import Reader
+from dialogist.formats.read_options import COLUMNS, Condition, ReadOptions, ReadProblem, no_note
+from dialogist.formats.readers import (
     READERS,
-    Reader,
     detect_format,
     files_of,
     read_dialogues,

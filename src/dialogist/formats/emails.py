@@ -10,13 +10,13 @@ from email.utils import mktime_tz, parsedate_tz
 from itertools import groupby
 from typing import NamedTuple
 
-from dialogist.formats.base import ProblemReporter, ReadOptions
 from dialogist.formats.documents import from_html, without_signature
 from dialogist.formats.json_records import FileHead
+from dialogist.formats.read_options import ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import has_speakers, is_heading
-from dialogist.records import Dialogue, Utterance
 from dialogist.language.roles import role_of
+from dialogist.records import Dialogue, Utterance
 
 _FROM, _DATE, _SUBJECT = "from von de", "date sent datum gesendet envoyé enviado", "subject betreff"
 _KEYS = {
@@ -66,14 +66,13 @@ def read_email(source: Source, options: ReadOptions, report: ProblemReporter) ->
     mails = _in_order(_mails(_unpacked([line.text for line in source.lines(report)])))
     names = {a: n for n, a in (_name_and_address(mail.sender) for mail in mails) if a and n != a}
     parts = [part for mail in mails for part in _parts(mail)]
-    kept = [_folded(part.lines) for part in parts if not part.is_quoted]
+    known = " ".join(_squeezed(part.lines) for part in parts if not part.is_quoted)
     turns: list[Utterance] = []
     for part in parts:
         lines = part.lines
         if part.is_quoted:
-            known = " ".join(kept)
-            lines = [line for line in lines if _folded([line]) not in known]
-            kept.append(_folded(lines))
+            lines = [line for line in lines if _squeezed([line]) not in known]
+            known = f"{known} {_squeezed(lines)}"
         name, address = _name_and_address(part.sender)
         name = names.get(address, name)
         if text := without_signature("\n".join(lines).strip(), name):
@@ -127,21 +126,21 @@ def _body(mail: EmailMessage) -> str:
 
 def _mails(lines: Sequence[str]) -> list[_Mail]:
     """The mails that headers, or lines such as "On May 3 Ann wrote:", begin."""
-    found = [_Mail("", None, True, [])]
+    mails = [_Mail("", None, True, [])]
     number = 0
     while number < len(lines):
         head = _head_at(lines, number)
-        if head is None and (said := _attribution(lines, number)):
-            below = next((line for line in lines[said[1] :] if line.strip()), ">")
-            head = None if below.lstrip().startswith(">") else said
+        if head is None and (opening := _attribution(lines, number)):
+            below = next((line for line in lines[opening[1] :] if line.strip()), ">")
+            head = None if below.lstrip().startswith(">") else opening
         if head:
-            found.append(head[0])
+            mails.append(head[0])
             number = head[1]
         else:
             if not _DIVIDER.fullmatch(lines[number][:_LONGEST]):
-                found[-1].lines.append(lines[number])
+                mails[-1].lines.append(lines[number])
             number += 1
-    return [mail for mail in found if any(line.strip() for line in mail.lines)]
+    return [mail for mail in mails if any(line.strip() for line in mail.lines)]
 
 
 def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail, int] | None:
@@ -171,8 +170,8 @@ def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
     """The mail that "On May 3 Ann wrote:" begins, perhaps over two lines, and where it begins."""
     for end in (number + 1, number + 2):
         line = " ".join(part[:_LONGEST].strip() for part in lines[number:end])
-        if _SAYS_WROTE.search(line) and (said := _ATTRIBUTION.fullmatch(line)):
-            return _Mail(said["name"], _seconds(said["date"]), False, []), end
+        if _SAYS_WROTE.search(line) and (match := _ATTRIBUTION.fullmatch(line)):
+            return _Mail(match["name"], _seconds(match["date"]), False, []), end
     return None
 
 
@@ -194,12 +193,10 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
     """What a mail says and what it quotes, in the order of time."""
     parts: list[_Part] = []
     author = ""
-    is_quote = (
-        (lambda line: line.lstrip().startswith(">")) if depth < _DEEPEST else (lambda _: False)
-    )
-    for quoted, run in groupby(mail.lines, key=is_quote):
+    runs = groupby(mail.lines, lambda line: depth < _DEEPEST and line.lstrip().startswith(">"))
+    for is_quoted, run in runs:
         lines = list(run)
-        if quoted:
+        if is_quoted:
             inner = _mails([line.lstrip()[1:].removeprefix(" ") for line in lines])
             for older in _in_order(inner):
                 known = older if older.sender else older._replace(sender=author)
@@ -207,13 +204,13 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
             continue
         filled = [n for n, line in enumerate(lines) if line.strip()]
         for number in filled[-2:]:
-            if said := _attribution(lines, number):
-                author, lines = said[0].sender, lines[:number]
+            if opening := _attribution(lines, number):
+                author, lines = opening[0].sender, lines[:number]
                 break
         if any(line.strip() for line in lines):
             parts.append(_Part(mail.sender, lines, depth > 0))
-    own = [n for n, part in enumerate(parts) if part.sender == mail.sender]
-    if own == [0]:  # the answer stands above what it answers
+    if [n for n, part in enumerate(parts) if part.sender == mail.sender] == [0]:
+        # The answer stands above what it answers.
         parts.append(parts.pop(0))
     yield from parts
 
@@ -241,5 +238,5 @@ def _seconds(date: str) -> float | None:
     return seconds
 
 
-def _folded(lines: Iterable[str]) -> str:
+def _squeezed(lines: Iterable[str]) -> str:
     return " ".join(word for line in lines for word in line.replace(">", " ").split())

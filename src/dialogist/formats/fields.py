@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.errors import DataError
-from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions, has_path
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
+from dialogist.records import JSON, Dialogue, Utterance
 
 Record: TypeAlias = Mapping[str, JSON]
 
@@ -57,14 +57,9 @@ def shortlist(names: Iterable[str], most: int = 20) -> str:
     return f"{shown}, ..." if len(listed) > most else shown or "none"
 
 
-_SHOWN = 12
-
-
-def missing_key(key: str, found: Iterable[str]) -> BadRecord:
+def missing_key(key: str, record: Iterable[str]) -> BadRecord:
     """The error for a missing key, naming the keys that are there."""
-    keys = sorted(found)
-    shown = ", ".join(key[:40] for key in keys[:_SHOWN]) + (", ..." if len(keys) > _SHOWN else "")
-    return BadRecord(f"no key '{key}' (keys found: {shown or 'none'})")
+    return BadRecord(f"no key '{key}' (keys found: {shortlist(sorted(record), 12)})")
 
 
 def value_under(record: Record, key: str) -> JSON:
@@ -84,10 +79,13 @@ def text_under(record: Record, key: str) -> str:
     Raises:
         BadRecord: there is none, or it is no text.
     """
-    value = value_under(record, key)
-    if not isinstance(value, str):
-        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
-    return value
+    return _text(value_under(record, key), f"key '{key}'")
+
+
+def text_or_empty(record: Record, key: str) -> str:
+    """The text under ``key``; empty where there is anything else."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def id_under(record: Record, key: str = "id") -> str:
@@ -111,8 +109,6 @@ def texts_under(record: Record, key: str) -> tuple[str, ...]:
         BadRecord: there is no such key, or something in it is no text.
     """
     value = value_under(record, key)
-    if value is None:
-        return ()
     values = value if isinstance(value, list) else [value]
     return tuple(_text(item, f"key '{key}'") for item in values if item is not None)
 
@@ -129,15 +125,18 @@ def list_under(record: Record, key: str) -> list[JSON]:
     return value
 
 
-def pairs_under(record: Record, key: str) -> list[tuple[str, str]]:
-    """The list of pairs of texts under ``key``.
+def objects_under(record: Record, key: str) -> list[Record]:
+    """The list of objects under ``key``.
 
     Raises:
-        BadRecord: there is no such list, or one of its items is no pair of texts.
+        BadRecord: there is no such list, or one of its items is no object.
     """
-    return [
-        text_pair(item, f"'{key}' item {n}") for n, item in enumerate(list_under(record, key), 1)
-    ]
+    objects: list[Record] = []
+    for number, item in enumerate(list_under(record, key), 1):
+        if not isinstance(item, dict):
+            raise BadRecord(f"'{key}' item {number} is {json_kind(item)}, not an object")
+        objects.append(item)
+    return objects
 
 
 def text_pair(item: JSON, where: str) -> tuple[str, str]:
@@ -151,14 +150,15 @@ def text_pair(item: JSON, where: str) -> tuple[str, str]:
     return _text(item[0], where), _text(item[1], where)
 
 
-def turns_under(record: Record, key: str) -> tuple[Utterance, ...]:
-    """The utterances in a list of ``[speaker, text]`` pairs.
+def pairs_under(record: Record, key: str) -> list[tuple[str, str]]:
+    """The list of pairs of texts under ``key``.
 
     Raises:
-        BadRecord: there is no such list, or nothing is said in it.
+        BadRecord: there is no such list, or one of its items is no pair of texts.
     """
-    turns = (Utterance(name, text, role_of(name)) for name, text in pairs_under(record, key))
-    return require_text(turns)
+    return [
+        text_pair(item, f"'{key}' item {n}") for n, item in enumerate(list_under(record, key), 1)
+    ]
 
 
 def require_text(utterances: Iterable[Utterance]) -> tuple[Utterance, ...]:
@@ -211,49 +211,45 @@ class RecordSelection:
             condition.key != _PUBLIC for condition in options.where
         )
         self._met: set[str] = set()
-        self._keys: dict[str, None] = {}
+        self._keys: tuple[str, ...] = ()
         self._left: Counter[str] = Counter()
 
-    def takes(self, record: Mapping[str, JSON]) -> bool:
+    def takes(self, record: Record) -> bool:
         """Whether a record that is one turn or row is to be read."""
-        if self._is_internal(record):
+        if self._notes_out and is_internal(record):
             self._left["internal note"] += 1
             return False
-        if self._conditions and not self._all_hold(record):
-            self._left["record"] += 1
-            return False
-        return True
+        return self.turns(record, ()) is not None
 
-    def takes_whole(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> bool:
-        """Whether a record with these turns is to be read, as far as its own keys tell."""
-        if not self._conditions:
-            return True
-        objects = [turn for turn in turns if isinstance(turn, dict)]
-        for condition in self._conditions:
-            found = value_at(record, condition.key)
-            about_turns = not found.there and any(
-                value_at(turn, condition.key).there for turn in objects
-            )
-            self._see(condition.key, found.there or about_turns, record)
-            if not about_turns and not condition.holds(found):
-                self._left["record"] += 1
-                return False
-        return True
-
-    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON] | None:
+    def turns(self, record: Record, turns: Sequence[JSON]) -> list[JSON] | None:
         """The turns of a record that are to be read; None: it is left out as a whole."""
-        if not self.takes_whole(record, turns):
-            return None
-        kept = [turn for turn in turns if not (isinstance(turn, dict) and self._is_internal(turn))]
-        self._left["internal note"] += len(turns) - len(kept)
-        chosen = kept
+        objects = [turn for turn in turns if isinstance(turn, dict)]
+        about_turns = []
+        is_taken = True
         for condition in self._conditions:
-            if not value_at(record, condition.key).there:
-                chosen = [
-                    turn
-                    for turn in chosen
-                    if not isinstance(turn, dict) or condition.holds(value_at(turn, condition.key))
-                ]
+            if has_path(record, condition.key):
+                self._met.add(condition.key)
+                is_taken = is_taken and condition.holds(record)
+            elif any(has_path(turn, condition.key) for turn in objects):
+                self._met.add(condition.key)
+                about_turns.append(condition)
+            else:
+                self._keys = self._keys or tuple(record)
+                is_taken = is_taken and condition.holds(record)
+        if not is_taken:
+            self._left["record"] += 1
+            return None
+        kept = [
+            turn
+            for turn in turns
+            if not (self._notes_out and isinstance(turn, dict) and is_internal(turn))
+        ]
+        self._left["internal note"] += len(turns) - len(kept)
+        chosen = [
+            turn
+            for turn in kept
+            if not isinstance(turn, dict) or all(c.holds(turn) for c in about_turns)
+        ]
         self._left["turn"] += len(kept) - len(chosen)
         return chosen if chosen or not turns else None
 
@@ -277,23 +273,6 @@ class RecordSelection:
             left = counted(count, "internal notes")
             report.note(f"{left} left out (public=false); --internal-notes reads them, too")
 
-    def _all_hold(self, record: Mapping[str, JSON]) -> bool:
-        holds = True
-        for condition in self._conditions:
-            found = value_at(record, condition.key)
-            self._see(condition.key, found.there, record)
-            holds = holds and condition.holds(found)
-        return holds
-
-    def _see(self, key: str, there: bool, record: Mapping[str, JSON]) -> None:
-        if there:
-            self._met.add(key)
-        elif not self._keys:
-            self._keys.update(dict.fromkeys(record))
-
-    def _is_internal(self, turn: Mapping[str, JSON]) -> bool:
-        return self._notes_out and is_internal(turn)
-
 
 # A dialogue as the JSON record that the generic ``jsonl`` reader reads back unchanged.
 
@@ -304,7 +283,11 @@ def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
 
     A turn's role is only written where its speaker's name does not say it.
     """
-    record: dict[str, JSON] = {"id": dialogue.id, "turns": [_turn(u) for u in dialogue.utterances]}
+    turns: list[JSON] = []
+    for u in dialogue.utterances:
+        role: dict[str, JSON] = {"role": u.role} if u.role != role_of(u.speaker) else {}
+        turns.append({"speaker": u.speaker, "text": u.text, **role})
+    record: dict[str, JSON] = {"id": dialogue.id, "turns": turns}
     if dialogue.references:
         record["summaries"] = list(dialogue.references)
     if dialogue.profile:
@@ -319,13 +302,6 @@ def dialogue_to_line(dialogue: Dialogue) -> str:
     return json.dumps(dialogue_to_json(dialogue), ensure_ascii=False)
 
 
-def _turn(utterance: Utterance) -> JSON:
-    turn: dict[str, JSON] = {"speaker": utterance.speaker, "text": utterance.text}
-    if utterance.role != role_of(utterance.speaker):
-        turn["role"] = utterance.role
-    return turn
-
-
 MOST_FIELDS = 50
 _LONGEST_NAME, _LONGEST_VALUE = 64, 500  # characters
 
@@ -337,13 +313,13 @@ def profile_of(value: JSON) -> tuple[dict[str, str], dict[str, JSON]]:
     """
     fields: dict[str, str] = {}
     ignored: dict[str, JSON] = {}
-    for name, one in value.items() if isinstance(value, dict) else ():
-        text = _profile_text(one)
+    for name, field in value.items() if isinstance(value, dict) else ():
+        text = _profile_text(field)
         is_named = bool(name.strip()) and name.isprintable() and len(name) <= _LONGEST_NAME
         if text and is_named and len(text) <= _LONGEST_VALUE and len(fields) < MOST_FIELDS:
             fields[name.strip()] = text
         else:
-            ignored[name] = one
+            ignored[name] = field
     return fields, ignored
 
 
@@ -351,6 +327,6 @@ def _profile_text(value: JSON) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        texts = [_profile_text(one) for one in value if not isinstance(one, list)]
+        texts = [_profile_text(item) for item in value if not isinstance(item, list)]
         return "; ".join(texts) if all(texts) else ""
     return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""

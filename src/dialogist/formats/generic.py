@@ -1,13 +1,12 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions, value_at
+from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import (
     DIALOGUE_TEXT_KEYS,
@@ -33,14 +32,22 @@ from dialogist.formats.fields import (
     texts_under,
 )
 from dialogist.formats.json_records import FileHead, JsonValue, convert_records, json_values
+from dialogist.formats.read_options import (
+    BadRecord,
+    ProblemReporter,
+    ReadOptions,
+    has_path,
+    value_at,
+)
 from dialogist.formats.source import ARROW, PARQUET, Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.errors import DataError
-from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
+from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
+_NAMES = ("display_name", "displayName", "nickname", "real_name", "name", "username", "email", "id")
+Columns = Mapping[str, str]
 
 
 class RoleMessage(NamedTuple):
@@ -58,23 +65,17 @@ class _Group:
     """The messages of one dialogue so far."""
 
     line: int
-    utterances: list[Utterance] = field(default_factory=list)
-    times: list[str] = field(default_factory=list)
-    summary: str = ""
-
-    def add(self, message: RoleMessage) -> None:
-        self.utterances.append(message.utterance)
-        self.times.append(message.time)
-        self.summary = self.summary or message.summary
+    messages: list[RoleMessage] = field(default_factory=list)
 
     def in_order(self) -> tuple[list[Utterance], bool]:
         """The utterances by time, and whether they stood in another order."""
-        moments = [moment_of(time) for time in self.times]
+        utterances = [message.utterance for message in self.messages]
+        moments = [moment_of(message.time) for message in self.messages]
         known = [moment for moment in moments if moment is not None]
         if len(known) < len(moments) or all(a <= b for a, b in pairwise(known)):
-            return self.utterances, False
+            return utterances, False
         order = sorted(range(len(known)), key=known.__getitem__)
-        return [self.utterances[place] for place in order], True
+        return [utterances[place] for place in order], True
 
 
 def moment_of(text: str) -> float | None:
@@ -103,37 +104,35 @@ def group_messages(
     Raises:
         DataError: there is a ``refusal``, and no two messages have an id in common.
     """
+    groups = _neighbours(messages, report) if options.by_neighbours else _groups(messages)
+    if refusal and not options.by_neighbours:
+        held = list(groups)
+        if len(held) > 1 and all(len(group.messages) == 1 for _, group in held):
+            raise DataError(f"{report.file}: {refusal}")
+        groups = iter(held)
     moved = single = count = 0
-    for identity, group in _groups(messages, options, report, refusal):
+    for identity, group in groups:
         utterances, was_moved = group.in_order()
         moved += was_moved
         single += len(utterances) == 1
         count += 1
+        summary = next((m.summary for m in group.messages if m.summary), "")
         try:
-            found = require_text(utterances)
+            said = require_text(utterances)
         except BadRecord as error:
             report(group.line, str(error))
             continue
-        references = (group.summary,) if group.summary.strip() else ()
-        yield Dialogue(found, id=identity, references=references)
+        yield Dialogue(said, id=identity, references=(summary,) if summary.strip() else ())
     if moved:
         report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 
 
-def _groups(
-    messages: Iterator[RoleMessage], options: ReadOptions, report: ProblemReporter, refusal: str
-) -> Iterator[tuple[str, _Group]]:
-    if options.by_neighbours:
-        yield from _neighbours(messages, report)
-        return
+def _groups(messages: Iterator[RoleMessage]) -> Iterator[tuple[str, _Group]]:
     groups: dict[str, _Group] = {}
     for message in messages:
-        group = groups.setdefault(message.dialogue, _Group(message.line))
-        group.add(message)
-    if refusal and len(groups) > 1 and all(len(g.utterances) == 1 for g in groups.values()):
-        raise DataError(f"{report.file}: {refusal}")
+        groups.setdefault(message.dialogue, _Group(message.line)).messages.append(message)
     yield from groups.items()
 
 
@@ -142,24 +141,19 @@ def _neighbours(
 ) -> Iterator[tuple[str, _Group]]:
     """Groups of messages that follow each other; an id that comes back is a problem."""
     done: set[str] = set()
-    identity, group = "", None
+    identity, group = "", _Group(0)
     for message in messages:
-        if group is None or message.dialogue != identity:
-            if group is not None and group.utterances:
+        if not group.line or message.dialogue != identity:
+            if group.messages:
                 done.add(identity)
                 yield identity, group
             identity, group = message.dialogue, _Group(message.line)
         if identity in done:
             report(message.line, f"'{identity[:60]}' comes back: not sorted, read without --sorted")
-            continue
-        group.add(message)
-    if group is not None and group.utterances:
+        else:
+            group.messages.append(message)
+    if group.messages:
         yield identity, group
-
-
-_NAMES = ("display_name", "displayName", "nickname", "real_name", "name", "username", "email", "id")
-
-Columns = Mapping[str, str]
 
 
 def read_json_dialogues(
@@ -176,11 +170,18 @@ def read_json_dialogues(
         return
     values = chain([first], values)
     if isinstance(first.value, dict) and is_message(first.value, options.columns):
-        yield from _from_messages(values, source, options, selection, report)
+        key, refusal = _group_key(first.value, source, options)
+        messages = _messages(values, key, source.stem, options, selection, report)
+        yield from group_messages(messages, options, report, refusal)
     elif options.one_dialogue and not first.alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
     else:
-        convert = partial(_not_a_message, columns=options.columns, selection=selection)
+
+        def convert(record: Record) -> Dialogue | None:
+            if is_message(record, options.columns):
+                raise BadRecord("is one message, while the file's first record is a whole dialogue")
+            return generic(record, options.columns, selection)
+
         yield from convert_records(values, source, convert, report)
     selection.tell(report)
 
@@ -195,16 +196,10 @@ def is_message(value: Record, columns: Columns) -> bool:
         return True
     texts = (value[key] for key in UTTERANCE_KEYS if key in value)
     text = next((each for each in texts if isinstance(each, str)), None)
-    speaker = next((key for key in SPEAKER_KEYS if key in value), "")
-    if text is None or not (speaker or "speaker" in columns):
+    has_speaker = "speaker" in columns or any(key in value for key in SPEAKER_KEYS)
+    if text is None or not has_speaker:
         return False
     return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
-
-
-def _not_a_message(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
-    if is_message(record, columns):
-        raise BadRecord("is one message, while the file's first record is a whole dialogue")
-    return generic(record, columns, selection)
 
 
 def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
@@ -214,21 +209,17 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
         BadRecord: there are no turns under any usual key, or they have another form.
     """
     key = _dialogue_key(record, columns)
-    value = value_at(record, key).value
+    value = value_at(record, key)
     turns = value if isinstance(value, list) else []
     kept = selection.turns(record, turns)
     if kept is None:
         return None
     identity = _first(record, columns, "id", ID_KEYS)
     summary = _first(record, columns, "summary", SUMMARY_KEYS)
+    used = {key.partition(".")[0], key, identity, summary}
     extra = record.get("metadata")
-    used = {
-        key.partition(".")[0],
-        key,
-        identity,
-        summary,
-        *(("metadata",) if isinstance(extra, dict) else ()),
-    }
+    if isinstance(extra, dict):
+        used.add("metadata")
     profile, ignored = profile_of(record.get(PROFILE))
     if isinstance(record.get(PROFILE), dict):
         used.add(PROFILE)
@@ -236,9 +227,7 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     return Dialogue(
         utterances,
         id=_id_at(record, identity) if identity else "",
-        references=texts_under({summary: value_at(record, summary).value}, summary)
-        if summary
-        else (),
+        references=texts_under({summary: value_at(record, summary)}, summary) if summary else (),
         metadata={
             **other_keys(record, *used),
             **(extra if isinstance(extra, dict) else {}),
@@ -251,76 +240,68 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
 
 def _holds(turn: JSON, utterance: Utterance) -> bool:
     """Whether a turn has the text of an utterance as it was read."""
-    values = (
-        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else (turn,)
-    )
+    values = turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
     return utterance.text in values
 
 
-def _from_messages(
-    values: Iterator[JsonValue],
-    source: Source,
-    options: ReadOptions,
-    selection: RecordSelection,
-    report: ProblemReporter,
-) -> Iterator[Dialogue]:
-    """Records that are single messages, put together by the id of their dialogue.
+def _group_key(first: Record, source: Source, options: ReadOptions) -> tuple[str, str]:
+    """Where records that are single messages name their dialogue, and a refusal.
+
+    The refusal is what to say if these turn out to be the messages' own ids.
 
     Raises:
         DataError: they do not say which dialogue they belong to.
     """
-    first = next(values)
-    assert isinstance(first.value, dict)
-    usual = (key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value)
-    key = source.stem if options.one_dialogue else options.columns.get("id", next(usual, ""))
+    if options.one_dialogue:
+        return "", ""
+    usual = next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first), "")
+    key = options.columns.get("id", usual)
     advice = (
-        f"(keys found: {shortlist(first.value)}); name the key with --column id=KEY, or give "
+        f"(keys found: {shortlist(first)}); name the key with --column id=KEY, or give "
         "--one-dialogue if the whole file is one dialogue"
     )
     if not key:
         raise DataError(
             f"{source.name}: each record is one message, but no key says of which dialogue {advice}"
         )
-    own = not options.one_dialogue and "id" not in options.columns and key in RECORD_ID_KEYS
+    may_be_own = "id" not in options.columns and key in RECORD_ID_KEYS
     refusal = f"every message has its own '{key}', so it is not the dialogue's {advice}"
-    only = key if options.one_dialogue else ""
-    messages = _messages(chain([first], values), (key, only), options.columns, selection, report)
-    yield from group_messages(messages, options, report, refusal if own else "")
+    return key, refusal if may_be_own else ""
 
 
 def _messages(
     values: Iterator[JsonValue],
-    group: tuple[str, str],
-    columns: Columns,
+    key: str,
+    stem: str,
+    options: ReadOptions,
     selection: RecordSelection,
     report: ProblemReporter,
 ) -> Iterator[RoleMessage]:
-    key, only = group
+    """Records as messages of the dialogue that stands under ``key``; without one, of ``stem``."""
     for line, value, _ in values:
         try:
             if not isinstance(value, dict):
                 raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
             if not selection.takes(value):
                 continue
-            identity = only or _id_at(value, key)
+            identity = _id_at(value, key) if key else stem
             if not identity:
                 raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
-            utterance = _utterance(value, "the message", columns)
+            utterance = _utterance(value, "the message", options.columns)
         except BadRecord as error:
             report(line, str(error))
             continue
         time = next((value[each] for each in TIME_KEYS if each in value and each != key), "")
-        yield RoleMessage(
-            identity, line, utterance, str(time) if isinstance(time, str | int | float) else ""
-        )
+        is_time = isinstance(time, str | int | float)
+        yield RoleMessage(identity, line, utterance, str(time) if is_time else "")
 
 
-def _first(record: Record, columns: Columns, name: str, usual: tuple[str, ...]) -> str:
+def _first(record: Record, columns: Columns, name: str, usual: Sequence[str]) -> str:
     """The key mapped to ``name``, else the first usual one that is there, else nothing."""
     mapped = columns.get(name)
     if mapped is None:
         return next((key for key in usual if key in record), "")
-    if not value_at(record, mapped).there:
+    if not has_path(record, mapped):
         raise missing_key(mapped, record)
     return mapped
 
@@ -330,8 +311,8 @@ def _dialogue_key(record: Record, columns: Columns) -> str:
         if name in columns:
             return _first(record, columns, name, ())
     for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
-        if found := next((key for key in keys if isinstance(record.get(key), kind)), None):
-            return found
+        if key := next((key for key in keys if isinstance(record.get(key), kind)), None):
+            return key
     for key in TURN_KEYS:
         if key in record:
             raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
@@ -339,25 +320,21 @@ def _dialogue_key(record: Record, columns: Columns) -> str:
 
 
 def _id_at(record: Record, key: str) -> str:
-    return id_under({key: value_at(record, key).value}, key)
+    return id_under({key: value_at(record, key)}, key)
 
 
 def _utterances(value: JSON, key: str, columns: Columns) -> list[Utterance]:
     if isinstance(value, str):
         return named_lines(LINE_END.split(plain_text(value)))
-    if isinstance(value, list):
-        _require_mapped(value, columns)
-        return [_utterance(item, f"'{key}' item {n}", columns) for n, item in enumerate(value, 1)]
-    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
-
-
-def _require_mapped(turns: list[JSON], columns: Columns) -> None:
-    """A mapped speaker may be missing in some turns (of the system, say), but not in all."""
-    objects = [turn for turn in turns if isinstance(turn, dict)]
+    if not isinstance(value, list):
+        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
+    # A mapped speaker may be missing in some turns (of the system, say), but not in all.
+    objects = [turn for turn in value if isinstance(turn, dict)]
     for name in ("speaker", "role"):
-        key = columns.get(name)
-        if key and objects and not any(value_at(turn, key).there for turn in objects):
-            raise missing_key(key, objects[0])
+        mapped = columns.get(name)
+        if mapped and objects and not any(has_path(turn, mapped) for turn in objects):
+            raise missing_key(mapped, objects[0])
+    return [_utterance(item, f"'{key}' item {n}", columns) for n, item in enumerate(value, 1)]
 
 
 def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
@@ -373,11 +350,16 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
     if not text_key:
         raise BadRecord(f"{where} has {missing_key('text', item)}")
     speaker_key = columns.get("speaker") or _first(item, {}, "speaker", SPEAKER_KEYS)
-    speaker = name_of(value_at(item, speaker_key).value, speaker_key) if speaker_key else ""
-    text = message_content(value_at(item, text_key).value, text_key)
+    speaker = name_of(value_at(item, speaker_key), speaker_key) if speaker_key else ""
+    text = message_text(message_content(value_at(item, text_key), text_key))
     # A role given is kept as it is, even empty: so what we write is what we read.
-    role_key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
-    return Utterance(speaker, message_text(text), _role(item, role_key, speaker))
+    key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
+    role = value_at(item, key) if key else None
+    if role is None:
+        return Utterance(speaker, text, role_of(speaker))
+    if not isinstance(role, str):
+        raise BadRecord(f"key '{key}' holds {json_kind(role)}, not text")
+    return Utterance(speaker, text, role_in_data(role) if key != "role" else role_of(role) or role)
 
 
 def name_of(value: JSON, key: str) -> str:
@@ -405,32 +387,21 @@ def message_content(value: JSON, key: str) -> str:
         return value
     if isinstance(value, dict) and isinstance(value.get("content"), str):
         return str(value["content"])
-    if isinstance(value, list):
-        # Telegram writes pieces of one sentence, the others paragraphs.
-        inline = any(isinstance(item, str) for item in value)
-        return ("" if inline else "\n").join(_part(item, key) for item in value).strip()
-    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
-
-
-def _part(item: JSON, key: str) -> str:
-    if isinstance(item, str):
-        return item
-    if not isinstance(item, dict):
-        raise BadRecord(f"key '{key}' holds {json_kind(item)} among its parts")
-    text = item.get("text")
-    if isinstance(text, str):
-        return text
-    kind = item.get("type")
-    return f"[{kind.removesuffix('_url')}]" if isinstance(kind, str) else ""
-
-
-def _role(item: Record, key: str, speaker: str) -> str:
-    value = value_at(item, key).value if key else None
-    if value is None:
-        return role_of(speaker)
-    if not isinstance(value, str):
+    if not isinstance(value, list):
         raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
-    return role_in_data(value) if key != "role" else role_of(value) or value
+    parts = []
+    for item in value:
+        if isinstance(item, dict):
+            text, kind = item.get("text"), item.get("type")
+            name = f"[{kind.removesuffix('_url')}]" if isinstance(kind, str) else ""
+            parts.append(text if isinstance(text, str) else name)
+        elif isinstance(item, str):
+            parts.append(item)
+        else:
+            raise BadRecord(f"key '{key}' holds {json_kind(item)} among its parts")
+    # Telegram writes pieces of one sentence, the others paragraphs.
+    is_inline = any(isinstance(item, str) for item in value)
+    return ("" if is_inline else "\n").join(parts).strip()
 
 
 def is_json(head: FileHead) -> bool:

@@ -11,14 +11,13 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialogist.formats.base import BadRecord, Parse, ProblemReporter, ReadOptions
-from dialogist.formats.fields import Record, RecordSelection, json_kind
-from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.errors import DataError
+from dialogist.formats.fields import Record, RecordSelection, json_kind
+from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.records import JSON, Dialogue
 
 LONGEST_LITERAL = 1 << 22
-DEEPEST_LITERAL = 50
 _NO_RECORD: Record = MappingProxyType({})
 
 
@@ -68,40 +67,24 @@ def parse_line(text: str) -> JSON:
         NotParsed: it is neither.
     """
     stripped = text.strip()
-    if stripped.startswith("{'"):
-        return _parse_literal(stripped)
-    value, end = parse_value(stripped)
-    if end != len(stripped):
-        raise NotParsed(f"not JSON: more text behind the value, at column {end + 1}")
-    return value
-
-
-def _parse_literal(text: str) -> JSON:
-    if len(text) > LONGEST_LITERAL or _depth(text) > DEEPEST_LITERAL:
+    if not stripped.startswith("{'"):
+        parsed, end = parse_value(stripped)
+        if end != len(stripped):
+            raise NotParsed(f"not JSON: more text behind the value, at column {end + 1}")
+        return parsed
+    if len(stripped) > LONGEST_LITERAL:
         raise NotParsed("a Python literal too large to be read safely")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown escapes such as '\d' are text here
-            literal = ast.literal_eval(text)
+            literal = ast.literal_eval(stripped)
         # Tuples become lists and keys text; bytes, sets and complex numbers are refused.
         value: JSON = json.loads(json.dumps(literal, allow_nan=False))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         reason = getattr(error, "msg", None) or type(error).__name__
         raise NotParsed(f"neither JSON nor a Python literal: {reason}") from None
-    _refuse_surrogates(value, text)
+    _refuse_surrogates(value, stripped)
     return value
-
-
-def _depth(text: str) -> int:
-    """The deepest nesting of brackets, those inside strings counted too (an upper bound)."""
-    depth = deepest = 0
-    for character in text:
-        if character in "[{(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "]})":
-            depth = max(0, depth - 1)
-    return deepest
 
 
 def _refuse_surrogates(value: JSON, text: str) -> None:
@@ -119,22 +102,16 @@ def first_record(text: str) -> tuple[str, Record]:
     """The shape of a text (``rows``, ``document`` or neither) and its first record, if complete."""
     body = text.lstrip()
     first, _, after = body.partition("\n")
-    if body.startswith("{"):
-        record = _record_at(body, first)
-        is_document = first.strip() == "{" or not (first.rstrip().endswith("}") or not after)
-        return "document" if is_document else "rows", record
-    inner = body[1:].lstrip()
-    if body.startswith("[") and inner.startswith("{"):
-        return "document", _record_at(inner, inner)
-    return "", _NO_RECORD
-
-
-def _record_at(text: str, line: str) -> Record:
+    is_rows = first.strip() != "{" and (first.rstrip().endswith("}") or not after)
+    if body.startswith("["):
+        body, is_rows = body[1:].lstrip(), False
+    if not body.startswith("{"):
+        return "", _NO_RECORD
     try:
-        value = parse_line(line) if line.startswith("{'") else parse_value(text)[0]
+        value = parse_line(first) if body.startswith("{'") else parse_value(body)[0]
     except NotParsed:
-        return _NO_RECORD
-    return value if isinstance(value, dict) else _NO_RECORD
+        value = None
+    return "rows" if is_rows else "document", value if isinstance(value, dict) else _NO_RECORD
 
 
 _KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
@@ -174,22 +151,18 @@ def head_of(source: Source) -> FileHead:
     return FileHead(text, filled, suffix, shape, record, keys)
 
 
-Sniff = Callable[[FileHead], bool]
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: how to recognise it, and how to turn its lines into dialogues.
 
+    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
+    """
 
-def has(*keys: str) -> Sniff:
-    """A test for JSON whose first record has these keys, perhaps among others."""
-    return lambda head: head.has(*keys)
-
-
-def has_only(*keys: str) -> Sniff:
-    """A test for JSON whose first record has exactly these keys."""
-    return lambda head: bool(head.shape) and head.keys == frozenset(keys)
-
-
-def never(head: FileHead) -> bool:
-    """For a format that fits any text, and so must be asked for by name."""
-    return False
+    parse: Parse
+    sniff: Callable[[FileHead], bool]
+    doc: str
+    extensions: tuple[str, ...] = (".json", ".jsonl", ".ndjson")
+    has_fields: bool = False
 
 
 Convert = Callable[[Record], Dialogue | None]
@@ -210,7 +183,7 @@ def record_reader(convert: Convert) -> Parse:
         selection = RecordSelection(options)
 
         def selected(record: Record) -> Dialogue | None:
-            return convert(record) if selection.takes_whole(record, ()) else None
+            return convert(record) if selection.turns(record, ()) is not None else None
 
         yield from convert_records(json_values(source, report), source, selected, report)
         selection.tell(report)
@@ -231,8 +204,8 @@ def convert_records(
             report(line, str(error))
             continue
         if dialogue is not None:
-            own = dialogue.id or (source.stem if alone else f"{source.stem}:{line}")
-            yield replace(dialogue, id=own)
+            place = source.stem if alone else f"{source.stem}:{line}"
+            yield replace(dialogue, id=dialogue.id or place)
 
 
 def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:

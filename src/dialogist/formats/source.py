@@ -13,37 +13,28 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dialogist.formats.documents import docx_text
 from dialogist.errors import DataError, UsageError, needs_extra
+from dialogist.formats.documents import docx_text
 
 ZIP_MAGIC = b"PK\x03\x04"
 
-_MAGIC = (
-    (b"%PDF-", "is a PDF: save its text first (pdftotext FILE.pdf, or 'Save as text')"),
-    (b"PAR1", "is a Parquet file: give it a name that ends in .parquet"),
-    (b"\xd0\xcf\x11\xe0", "is an old Office file: save it as .docx, .csv or .txt first"),
-    (b"{\\rtf", "is rich text (RTF): save it as .docx or .txt first"),
-    (b"ID3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
-    (b"RIFF", "is a recording: transcribe it first (the JSON of Whisper is read)"),
-    (b"OggS", "is a recording: transcribe it first (the JSON of Whisper is read)"),
-    (b"fLaC", "is a recording: transcribe it first (the JSON of Whisper is read)"),
-    (b"\x1a\x45\xdf\xa3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
-    (b"\x89PNG", "is a picture: its text has to be typed or recognised first"),
-    (b"\xff\xd8\xff", "is a picture: its text has to be typed or recognised first"),
-    (b"GIF8", "is a picture: its text has to be typed or recognised first"),
-    (b"SQLite format 3", "is a database: export the messages as CSV or JSON first"),
+_RECORDING = "is a recording: transcribe it first (the JSON of Whisper is read)"
+_PICTURE = "is a picture: its text has to be typed or recognised first"
+_UNSUPPORTED = (
+    (rb"%PDF-", "is a PDF: save its text first (pdftotext FILE.pdf, or 'Save as text')"),
+    (rb"PAR1", "is a Parquet file: give it a name that ends in .parquet"),
+    (rb"\xd0\xcf\x11\xe0", "is an old Office file: save it as .docx, .csv or .txt first"),
+    (rb"\{\\rtf", "is rich text (RTF): save it as .docx or .txt first"),
+    (rb"ID3|RIFF|OggS|fLaC|\x1a\x45\xdf\xa3|....ftyp", _RECORDING),
+    (rb"\x89PNG|\xff\xd8\xff|GIF8", _PICTURE),
+    (rb"SQLite format 3", "is a database: export the messages as CSV or JSON first"),
 )
-_MP4 = re.compile(rb"....ftyp", re.DOTALL)
 
 
 def unsupported_reason(head: bytes) -> str:
     """Say what a file is that begins with these bytes, and what to do; empty if it may be text."""
-    for magic, advice in _MAGIC:
-        if head.startswith(magic):
-            return advice
-    if _MP4.match(head):
-        return "is a recording: transcribe it first (the JSON of Whisper is read)"
-    return ""
+    matches = (advice for magic, advice in _UNSUPPORTED if re.match(magic, head, re.DOTALL))
+    return next(matches, "")
 
 
 _SAMPLE = 1 << 16
@@ -90,13 +81,14 @@ def detect_encoding(head: bytes) -> str:
         return ""
     if _decodes(head, "utf-8"):
         return "utf-8"
-    good, many, bad = _lines(head)
-    if not bad or (many > bad and 2 * bad <= good + bad):
+    lines = [line for line in head.split(b"\n") if line.strip()]
+    high = [line for line in lines if not line.isascii()]
+    bad = sum(not _decodes(line, "utf-8") for line in high)
+    is_mostly_good = 2 * bad <= len(lines)
+    if not bad or (len(high) > 2 * bad and is_mostly_good):
         return "utf-8"
-    high = b"\n".join(line for line in head.split(b"\n") if not line.isascii())
-    guessed = _legacy(high[:_SAMPLE])
     # A stray byte among lines of ASCII is a damaged line, no sign of another encoding.
-    return guessed or ("utf-8" if 2 * bad <= good + bad else "")
+    return _legacy(b"\n".join(high)[:_SAMPLE]) or ("utf-8" if is_mostly_good else "")
 
 
 def _utf_16(sample: bytes) -> str:
@@ -110,24 +102,12 @@ def _utf_16(sample: bytes) -> str:
     return "utf-16-be" if zeros[0] > 0.6 and zeros[1] < 0.05 else ""
 
 
-def _lines(head: bytes) -> tuple[int, int, int]:
-    """How many lines are UTF-8, how many of these hold more than ASCII, and how many are not."""
-    good = many = bad = 0
-    for line in head.split(b"\n"):
-        if not line.strip():
-            continue
-        if _decodes(line, "utf-8"):
-            good += 1
-            many += not line.isascii()
-        else:
-            bad += 1
-    return good, many, bad
-
-
 def _legacy(sample: bytes) -> str:
     letters = sum(65 <= byte <= 90 or 97 <= byte <= 122 for byte in sample)
     high = sum(byte >= 128 for byte in sample)
-    western = high <= _FEW * letters and _is_western(sample)
+    # Whether the high bytes make sense as cp1252: letters and signs that are in use.
+    western = high <= _FEW * letters and _decodes(sample, "cp1252")
+    western = western and all(c.isascii() or c in _WESTERN for c in sample.decode("cp1252"))
     if high < _ENOUGH and (western or high < 3):
         return "cp1252" if western else ""
     from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
@@ -151,13 +131,6 @@ def _decodes(sample: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_western(sample: bytes) -> bool:
-    """Whether the high bytes make sense as cp1252: letters and signs that are in use."""
-    if not _decodes(sample, "cp1252"):
-        return False
-    return all(c.isascii() or c in _WESTERN for c in sample.decode("cp1252"))
 
 
 CHUNK = 1 << 16
@@ -308,17 +281,16 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
     if isinstance(origin, Path) and str(origin) == "-":
         origin = sys.stdin.buffer
     if isinstance(origin, Path):
-        name = str(origin)
-        stem = stem or Path(without_compression(origin.name)).stem
-        chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_path(origin)
-        source = Source(name, stem, chunks, encoding)
-        source.path = origin
-        return source
-    given = getattr(origin, "name", None)
-    name = given if isinstance(given, str) else "<stream>"
-    stem = stem or Path(without_compression(name)).stem.strip("<>")
-    chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_stream(origin)
-    return Source(name, stem, chunks, encoding)
+        name, path = str(origin), origin
+    else:
+        given = getattr(origin, "name", None)
+        name, path = given if isinstance(given, str) else "<stream>", None
+    stem = stem or Path(without_compression(Path(name).name)).stem.strip("" if path else "<>")
+    is_columnar = name.lower().endswith((PARQUET, ARROW))
+    chunks = _columnar_lines(origin, name) if is_columnar else _read(origin)
+    source = Source(name, stem, chunks, encoding)
+    source.path = path
+    return source
 
 
 def without_compression(name: str) -> str:
@@ -331,14 +303,13 @@ def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
     return Source(name, name.strip("<>"), iter((data,)))
 
 
-def _read_path(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        yield from _read_stream(stream)
-
-
-def _read_stream(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := stream.read(CHUNK):
-        yield chunk
+def _read(origin: Path | BinaryIO) -> Iterator[bytes]:
+    if isinstance(origin, Path):
+        with origin.open("rb") as stream:
+            yield from _read(stream)
+    else:
+        while chunk := origin.read(CHUNK):
+            yield chunk
 
 
 def _peek(chunks: Iterator[bytes], wanted: int) -> tuple[bytes, Iterator[bytes]]:
@@ -408,11 +379,6 @@ def _carriage_returns(line: bytes) -> list[bytes]:
 
 PARQUET, ARROW = ".parquet", ".arrow"
 _ROWS = 256  # read at once
-
-
-def _is_columnar(name: str) -> bool:
-    """Whether a file's name says that it holds columns."""
-    return name.lower().endswith((PARQUET, ARROW))
 
 
 def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:

@@ -1,8 +1,7 @@
 """Text of ``Name: what was said`` lines into utterances.
 
-A corpus knows its own speaker names, so it gives an exact pattern. For anybody's text there is
-`named_lines`, which weighs what looks like a name: ``Note: ...`` or ``at 10:30: ...`` inside an
-utterance must not become a speaker, and ``Ann: hi`` must.
+`named_lines` weighs what looks like a name: ``Note: ...`` or ``at 10:30: ...`` inside an utterance
+must not become a speaker, and ``Ann: hi`` must.
 """
 
 import re
@@ -11,14 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dialogist.records import Utterance
 from dialogist.language.roles import role_of
-
-# SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".
-SAMSUM = re.compile(r"\s*(?P<name>[^:\s][^:]{0,59}?)\s*:(?P<text>.*)", re.DOTALL)
-DIALOGSUM = re.compile(r"\s*(?P<name>#[^#:]{1,40}#)\s*:(?P<text>.*)", re.DOTALL)
-MTS = re.compile(r"\s*(?P<name>[A-Z][a-z]\w{1,30})\s*:(?P<text>.*)", re.DOTALL)
-BRACKETS = re.compile(r"\s*\[(?P<name>[^\[\]]{1,60})\]\s?:?(?P<text>.*)", re.DOTALL)
+from dialogist.records import Utterance
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -65,12 +58,6 @@ _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
 
-def split_utterances(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
-    """Split ``text`` into the utterances that ``pattern`` (groups ``name``, ``text``) begins."""
-    matches = ((line, pattern.fullmatch(line)) for line in LINE_END.split(text))
-    return _assemble((line, (m["name"], m["text"]) if m else None) for line, m in matches)
-
-
 def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Utterance]:
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
@@ -79,7 +66,7 @@ def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Uttera
     """
     guesses = [(line, guess_name(line)) for line in _plain(list(lines))]
     counts = _counts(guesses, may_be_short)
-    turns = _assemble(
+    turns = assembled(
         (line, guess if guess and _is_name(guess[0], counts[guess[0]]) else None)
         for line, guess in guesses
     )
@@ -181,7 +168,7 @@ def _is_name(name: str, times: int) -> bool:
     return times > 1 and len(words) <= 3 and (begins_well or first.isdigit())
 
 
-def _assemble(lines: Iterable[tuple[str, tuple[str, str] | None]]) -> list[Utterance]:
+def assembled(lines: Iterable[tuple[str, tuple[str, str] | None]]) -> list[Utterance]:
     """Begin an utterance at each named line; a line without a name continues the one before."""
     turns: list[tuple[str, list[str]]] = []
     for line, named in lines:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
-from dialogist.formats.base import BadRecord, ProblemReporter, ReadOptions
+from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import (
     GROUP_KEYS,
@@ -25,22 +26,22 @@ from dialogist.formats.fields import (
 )
 from dialogist.formats.generic import RoleMessage, group_messages
 from dialogist.formats.json_records import FileHead
+from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.errors import DataError
-from dialogist.records import Dialogue, Utterance
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
+from dialogist.records import Dialogue, Utterance
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
 DELIMITERS = ",\t;|"
 SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 _DOUBLE = re.compile(r"(?P<name>.+) #\d+")
 _CELL_LIMIT = 1 << 28
+_TABLE_SUFFIXES = (".csv", ".tsv")
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """The cells of one row under their column names, and the line it ends on."""
 
     line: int
@@ -109,13 +110,19 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
     """
     by_name = {normalized_key(column): column for column in reversed(header)}
 
+    def missing(wanted: str) -> DataError:
+        return DataError(
+            f"{name}: no column '{wanted}' (columns found: {shortlist(header)}); name yours with "
+            "--column text=NAME, speaker=NAME, id=NAME, or give the table a first row of names"
+        )
+
     def find(key: str, usual: Sequence[str]) -> str:
         if key not in columns:
             return next((by_name[each] for each in usual if each in by_name), "")
         if columns[key] in header:
             return columns[key]
         if normalized_key(columns[key]) not in by_name:
-            raise _no_column(columns[key], header, name)
+            raise missing(columns[key])
         return by_name[normalized_key(columns[key])]
 
     speaker, text = find("speaker", SPEAKER_KEYS), find("text", UTTERANCE_KEYS)
@@ -123,39 +130,20 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
     by_rows = "text" in columns or (speaker and text)
     dialogue = find("dialogue", () if by_rows else (*DIALOGUES, "text"))
     if not dialogue and not text:
-        raise _no_column("dialogue' or 'text", header, name)
+        raise missing("dialogue' or 'text")
     usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUES, *RECORD_ID_KEYS)
     identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
-    times = [each for each in TIME_KEYS if by_name.get(each) not in (identity, speaker, text)]
-    time = next((by_name[each] for each in times if each in by_name), "")
-    layout = TableLayout(
-        identity,
-        dialogue,
-        speaker,
-        text,
-        find("role", ROLE_KEYS),
-        find("summary", SUMMARY_KEYS),
-        time,
-    )
-    _refuse_doubles(layout, header, name)
-    return layout
-
-
-def _no_column(wanted: str, header: Sequence[str], name: str) -> DataError:
-    return DataError(
-        f"{name}: no column '{wanted}' (columns found: {shortlist(header)}); name yours with "
-        "--column text=NAME, speaker=NAME, id=NAME, or give the table a first row of names"
-    )
-
-
-def _refuse_doubles(layout: TableLayout, header: Sequence[str], name: str) -> None:
-    used = {layout.id, layout.dialogue, layout.speaker, layout.text, layout.role, layout.summary}
+    times = (by_name[each] for each in TIME_KEYS if each in by_name)
+    time = next((column for column in times if column not in (identity, speaker, text)), "")
+    role, summary = find("role", ROLE_KEYS), find("summary", SUMMARY_KEYS)
+    used = {identity, dialogue, speaker, text, role, summary}
     for column in header:
         double = _DOUBLE.fullmatch(column)
         if double and double["name"] in used and double["name"] in header:
             raise DataError(
                 f"{name}: several columns are named '{double['name'][:40]}': rename all but one"
             )
+    return TableLayout(identity, dialogue, speaker, text, role, summary, time)
 
 
 def _refusal(layout: TableLayout, header: Sequence[str], options: ReadOptions, name: str) -> str:
@@ -206,8 +194,7 @@ class _Lines:
         first = next((line for line in self._lines if line.text.strip()), None)
         if first is None:
             return ","
-        named = SEPARATOR.fullmatch(first.text)
-        if named:
+        if named := SEPARATOR.fullmatch(first.text):
             return named["sign"]
         self._lines = chain([first], self._lines)
         return delimiter_of(first.text)
@@ -223,83 +210,63 @@ def _rows(
 ) -> Iterator[TableRow]:
     while True:
         try:
-            cells = next(table)
-        except StopIteration:
-            return
+            cells = next(table, None)
         except csv.Error as error:
             report(lines.number, f"not a row of the table: {error}")
             continue
+        if cells is None:
+            return
         if len(cells) == len(header):
             yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
         elif cells:
-            report(
-                lines.number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}"
-            )
+            many = counted(len(cells), "cells")
+            report(lines.number, f"has {many}, the header has {len(header)}")
 
 
 def _whole(
     rows: Iterator[TableRow], layout: TableLayout, stem: str, report: ProblemReporter
 ) -> Iterator[Dialogue]:
+    """Each row as a dialogue, with its summary; the other columns are its metadata."""
     lines: dict[str, int] = {}
-    for row in rows:
-        text = plain_text(row.cells[layout.dialogue])
-        identity = row.cells.get(layout.id, "") or f"{stem}:{row.line}"
+    for line, cells in rows:
+        identity = cells.get(layout.id, "") or f"{stem}:{line}"
         try:
+            text = plain_text(cells[layout.dialogue])
             utterances = require_text(named_lines(LINE_END.split(text)))
-            if identity in lines and not any(one.speaker for one in utterances):
+            if identity in lines and not any(utterance.speaker for utterance in utterances):
                 raise BadRecord(
                     f"has the id of line {lines[identity]} and names no speaker: if each row is "
                     "one message, name the text with --column text=NAME"
                 )
         except BadRecord as error:
-            report(row.line, str(error))
+            report(line, str(error))
             continue
-        lines.setdefault(identity, row.line)
-        yield _dialogue(utterances, identity, row, layout)
+        lines.setdefault(identity, line)
+        summary = cells.get(layout.summary, "")
+        used = (layout.id, layout.dialogue, layout.summary)
+        yield Dialogue(
+            utterances,
+            id=identity,
+            references=(summary,) if summary.strip() else (),
+            metadata={key: cell for key, cell in cells.items() if key not in used},
+        )
 
 
 def _messages(
     rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
 ) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
-    for row in rows:
-        cells = row.cells
+    for line, cells in rows:
         identity = only or cells[layout.id].strip()
         if not identity:
-            report(row.line, f"has no id in column '{layout.id}': it belongs to no dialogue")
+            report(line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        yield RoleMessage(
-            identity,
-            row.line,
-            _turn(cells, layout),
-            cells.get(layout.time, ""),
-            cells.get(layout.summary, ""),
-        )
-
-
-def _turn(cells: Mapping[str, str], layout: TableLayout) -> Utterance:
-    speaker = cells.get(layout.speaker, "").strip()
-    role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
-    stated = role_in_data(role) or role_of(speaker)
-    return Utterance(speaker, message_text(cells[layout.text]), stated)
-
-
-def _dialogue(
-    utterances: tuple[Utterance, ...], identity: str, row: TableRow, layout: TableLayout
-) -> Dialogue:
-    """A dialogue in one row, with its summary; the other columns are its metadata."""
-    summary = row.cells.get(layout.summary, "")
-    used = (layout.id, layout.dialogue, layout.summary)
-    rest = {key: cell for key, cell in row.cells.items() if key not in used}
-    return Dialogue(
-        utterances,
-        id=identity,
-        references=(summary,) if summary.strip() else (),
-        metadata=dict(rest),
-    )
-
-
-_TABLE_SUFFIXES = (".csv", ".tsv")
+        speaker = cells.get(layout.speaker, "").strip()
+        role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
+        text = message_text(cells[layout.text or layout.dialogue])
+        utterance = Utterance(speaker, text, role_in_data(role) or role_of(speaker))
+        time, summary = cells.get(layout.time, ""), cells.get(layout.summary, "")
+        yield RoleMessage(identity, line, utterance, time, summary)
 
 
 def is_table(head: FileHead) -> bool:
@@ -309,5 +276,5 @@ def is_table(head: FileHead) -> bool:
     names = {normalized_key(name) for name in header_names(header)}
     if len(names) < 2 or head.shape:
         return False
-    turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
-    return turns or not names.isdisjoint(DIALOGUES) or head.suffix in _TABLE_SUFFIXES
+    has_turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
+    return has_turns or not names.isdisjoint(DIALOGUES) or head.suffix in _TABLE_SUFFIXES

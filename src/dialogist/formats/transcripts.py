@@ -2,14 +2,15 @@
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from dialogist.formats.base import ProblemReporter, ReadOptions
+from dialogist.errors import DataError
 from dialogist.formats.documents import from_html
 from dialogist.formats.json_records import FileHead
+from dialogist.formats.read_options import ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import (
     guess_name,
@@ -18,10 +19,9 @@ from dialogist.formats.speaker_lines import (
     named_lines,
     strip_stamp,
 )
-from dialogist.errors import DataError
-from dialogist.records import Dialogue, Utterance
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
+from dialogist.records import Dialogue, Utterance
 
 _CLOCK = r"(?P<hours>\d{1,2}):(?P<minutes>\d{2})(?::(?P<seconds>\d{2}))?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -58,58 +58,56 @@ def read_headed(
 
 def headed_turns(lines: Sequence[str]) -> list[Utterance]:
     """The utterances between headers."""
-    found = headers(lines)
-    ends = [*(header.start for header in found), len(lines)]
-    above = lines[: ends[0]]
+    places = headers(lines)
+    starts = [*(header.start for header in places), len(lines)]
+    above = lines[: starts[0]]
     turns = [Utterance("", _body(above), "system" if is_heading(above) else "")]
-    for header, end in zip(found, ends[1:], strict=True):
+    for header, end in zip(places, starts[1:], strict=True):
         turns.append(Utterance(header.name, _body(lines[header.end : end]), role_of(header.name)))
     return turns
 
 
 def is_headed(lines: Sequence[str]) -> bool:
     """Whether headers come early, each above some text, and go forward in time."""
-    found = headers(lines)
-    if not found or found[0].start > 4:
+    places = headers(lines)
+    if not places or places[0].start > 4:
         return False
-    starts = [*(header.start for header in found[1:]), len(lines)]
-    empty = sum(not _body(lines[h.end : s]) for h, s in zip(found, starts, strict=True))
-    backward = sum(a.second > b.second for a, b in pairwise(found))
-    few = len(found) == 1 and (found[0].start > 0 or len(lines) > 6)
-    return not few and 10 * empty <= len(found) and 10 * backward <= len(found)
+    ends = [*(header.start for header in places[1:]), len(lines)]
+    empty = sum(not _body(lines[h.end : end]) for h, end in zip(places, ends, strict=True))
+    backward = sum(before.second > after.second for before, after in pairwise(places))
+    is_short = len(places) == 1 and (places[0].start > 0 or len(lines) > 6)
+    return not is_short and 10 * empty <= len(places) and 10 * backward <= len(places)
 
 
 def headers(lines: Sequence[str]) -> list[Header]:
     """All lines, or pairs of lines, that are a name with a time."""
-    found: list[Header] = []
+    places: list[Header] = []
     for number, line in enumerate(lines):
         if len(line) > _LONGEST:
             continue
         # A time alone is tried first, or "AM" of "10:03 AM" would be a name.
         if match := _TIME_ALONE.fullmatch(line):
-            name = _NAME_ALONE.fullmatch(lines[number - 1][:_LONGEST]) if number else None
-            start, spoken = number - 1, name["name"] if name else ""
+            above = _NAME_ALONE.fullmatch(lines[number - 1][:_LONGEST]) if number else None
+            start, name = number - 1, above["name"] if above else ""
         else:
             match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
-            start, spoken = number, match["name"] if match else ""
-        if match and _is_name(spoken):
-            found.append(Header(start, number + 1, spoken.strip(), _second(match)))
-    return found
-
-
-def _is_name(name: str) -> bool:
-    words = name.split()
-    titled = all(not word[0].isalpha() or not word[0].islower() for word in words)
-    return 0 < len(words) <= _MOST_WORDS and titled and not _SENTENCE.search(name)
+            start, name = number, match["name"] if match else ""
+        words = name.split()
+        is_titled = all(not word[0].isalpha() or not word[0].islower() for word in words)
+        is_name = 0 < len(words) <= _MOST_WORDS and is_titled and not _SENTENCE.search(name)
+        if match and is_name:
+            places.append(Header(start, number + 1, name.strip(), _second(match)))
+    return places
 
 
 def _second(match: re.Match[str]) -> int:
-    first, middle, last = match["hours"], match["minutes"], match["seconds"]
-    # "1:05" is a minute of a recording or an hour of the day: in order they are the same.
-    hours = int(first) % 12 + 12 * (match["half"] in "Pp") if match["half"] else int(first)
-    if last is None and not match["half"]:
-        return 60 * hours + int(middle)
-    return 3600 * hours + 60 * int(middle) + int(last or 0)
+    hours, minutes, seconds = int(match["hours"]), int(match["minutes"]), match["seconds"]
+    if match["half"]:
+        hours = hours % 12 + 12 * (match["half"] in "Pp")
+    elif seconds is None:
+        # "1:05" is a minute of a recording or an hour of the day: in order they are the same.
+        return 60 * hours + minutes
+    return 3600 * hours + 60 * minutes + int(seconds or 0)
 
 
 def _body(lines: Sequence[str]) -> str:
@@ -266,26 +264,27 @@ def read_whatsapp(
     Messages of the app itself (someone joined, a message was deleted, media were left out) become
     utterances without a speaker in the role ``system``.
     """
-    turns: list[tuple[str, str, list[str]]] = []
+    turns: list[tuple[str, list[str]]] = []  # name and lines; without a name it is the app's
     for line in source.lines(report):
         text = clean_line(line.text)
         rest = message_of(text)
         if rest is not None:
-            turns.append(_turn(rest))
+            sender = _SENDER.fullmatch(rest)
+            name = sender["name"].strip().removeprefix("~").strip() if sender else ""
+            turns.append((name, [(sender["text"] or "") if sender else rest]))
         elif turns:
-            turns[-1][2].append(text)
+            turns[-1][1].append(text)
         elif text.strip():
             report(line.number, "text above the first message of the chat")
-    utterances = tuple(_message(name, role, "\n".join(texts)) for name, role, texts in turns)
+    utterances = []
+    for name, texts in turns:
+        text = _EDITED.sub("", "\n".join(texts)).strip()
+        if name and not _NOTICE.fullmatch(text):
+            utterances.append(Utterance(name, text, role_of(name)))
+        else:
+            utterances.append(Utterance("", f"{name}: {text}" if name else text, "system"))
     if any(utterance.text for utterance in utterances):
-        yield Dialogue(utterances, id=source.stem)
-
-
-def _message(name: str, role: str, text: str) -> Utterance:
-    text = _EDITED.sub("", text).strip()
-    if name and _NOTICE.fullmatch(text):
-        return Utterance("", f"{name}: {text}", "system")
-    return Utterance(name, text, role)
+        yield Dialogue(tuple(utterances), id=source.stem)
 
 
 def clean_line(line: str) -> str:
@@ -297,14 +296,6 @@ def message_of(line: str) -> str | None:
     """What follows date and time, where a (cleaned) line begins a message."""
     start = _IOS.fullmatch(line) or _ANDROID.fullmatch(line)
     return start["rest"] if start else None
-
-
-def _turn(rest: str) -> tuple[str, str, list[str]]:
-    sender = _SENDER.fullmatch(rest)
-    if not sender:
-        return "", "system", [rest]
-    name = sender["name"].strip().removeprefix("~").strip()
-    return name, role_of(name), [sender["text"] or ""]
 
 
 def is_whatsapp(head: FileHead) -> bool:
@@ -332,24 +323,12 @@ def read_subtitles(
     A cue that names nobody becomes an utterance without a speaker: who goes on is not said.
     """
     utterances: list[Utterance] = []
-    for block in _blocks(source.lines(report)):
+    runs = groupby(source.lines(report), key=lambda line: bool(line.text.strip()))
+    for block in (list(run) for is_filled, run in runs if is_filled):
         if not _NO_CUE.fullmatch(block[0].text):
             utterances.extend(_cue(block, report))
     if utterances:
         yield Dialogue(tuple(utterances), id=source.stem)
-
-
-def _blocks(lines: Iterable[SourceLine]) -> Iterator[list[SourceLine]]:
-    """Runs of lines without a blank one; a timing line always begins a cue of its own."""
-    block: list[SourceLine] = []
-    for line in lines:
-        if line.text.strip():
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def _cue(block: list[SourceLine], report: ProblemReporter) -> list[Utterance]:
@@ -358,47 +337,41 @@ def _cue(block: list[SourceLine], report: ProblemReporter) -> list[Utterance]:
     if not timed:
         report(block[0].number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
         return []
-    texts: list[str] = []
-    found: list[Utterance] = []
+    cues: list[list[str]] = [[]]
     for line in block[timed[0] + 1 :]:
-        if TIMING.fullmatch(line.text):  # the blank line between two cues was forgotten
-            if texts and texts[-1].strip().isdigit():
-                texts.pop()
-            found += _speech(texts)
-            texts = []
-        else:
-            texts.append(line.text)
-    return found + _speech(texts)
+        if not TIMING.fullmatch(line.text):
+            cues[-1].append(line.text)
+            continue
+        # The blank line between two cues was forgotten.
+        if cues[-1] and cues[-1][-1].strip().isdigit():
+            cues[-1].pop()
+        cues.append([])
+    return [utterance for lines in cues for utterance in _speech(lines)]
 
 
-def _speech(lines: list[str]) -> list[Utterance]:
+def _speech(lines: list[str]) -> Iterator[Utterance]:
     text = "\n".join(lines)
     voices = list(_VOICE.finditer(text))
     if voices:
         before = _plain(text[: voices[0].start()])
-        spoken = [(_plain(v["name"]), _plain(v["text"])) for v in voices]
-        named = [Utterance(name, said, role_of(name)) for name, said in spoken if said]
-        return [Utterance("", before), *named] if before else named
-    plain = [_plain(line) for line in lines]
-    # A cue's first line may go on with the cue before: it is no heading.
-    said = (u for part in _dashed([p for p in plain if p]) for u in named_lines(part) if u.text)
-    return [replace(u, role=role_of(u.speaker)) for u in said]
-
-
-def _plain(text: str) -> str:
-    return html.unescape(_TAG.sub("", text)).strip()
-
-
-def _dashed(lines: list[str]) -> list[list[str]]:
-    """Where lines begin with a dash, each of those is another person's."""
+        spoken = [("", before), *((_plain(v["name"]), _plain(v["text"])) for v in voices)]
+        yield from (Utterance(name, words, role_of(name)) for name, words in spoken if words)
+        return
+    # Where lines begin with a dash, each of those is another person's.
     parts: list[list[str]] = []
-    for line in lines:
+    for line in filter(None, map(_plain, lines)):
         dash = _DASH.match(line)
         if dash or not parts:
             parts.append([line[dash.end() :] if dash else line])
         else:
             parts[-1].append(line)
-    return parts
+    # A cue's first line may go on with the cue before: it is no heading.
+    for utterance in (u for part in parts for u in named_lines(part) if u.text):
+        yield replace(utterance, role=role_of(utterance.speaker))
+
+
+def _plain(text: str) -> str:
+    return html.unescape(_TAG.sub("", text)).strip()
 
 
 def is_webvtt(head: FileHead) -> bool:

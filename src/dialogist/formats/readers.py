@@ -5,23 +5,10 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.formats.base import Parse, ProblemReporter, ReadOptions, ReadProblem
-from dialogist.formats.converters import (
-    CORPORA,
-    assemblyai,
-    aws,
-    deepgram,
-    is_assemblyai,
-    is_aws,
-    is_deepgram,
-    is_pretrain,
-    is_whisper,
-    whisper,
-)
+from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.emails import is_email, read_email
 from dialogist.formats.exports import (
     helpdesk_reader,
@@ -36,14 +23,17 @@ from dialogist.formats.exports import (
 )
 from dialogist.formats.fields import shortlist
 from dialogist.formats.generic import is_json, is_jsonl, read_json_dialogues
-from dialogist.formats.json_records import (
-    FileHead,
-    Sniff,
-    has,
-    has_only,
-    head_of,
-    never,
-    record_reader,
+from dialogist.formats.json_records import Reader, head_of, record_reader
+from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem
+from dialogist.formats.recordings import (
+    assemblyai,
+    aws,
+    deepgram,
+    is_assemblyai,
+    is_aws,
+    is_deepgram,
+    is_whisper,
+    whisper,
 )
 from dialogist.formats.source import (
     ARROW,
@@ -68,71 +58,38 @@ from dialogist.formats.transcripts import (
     read_transcript,
     read_whatsapp,
 )
-from dialogist.errors import DataError, UsageError, nearest
-from dialogist.records import Dialogue
 from dialogist.language.tokens import counted
+from dialogist.plugins import plugin, plugin_names
+from dialogist.records import Dialogue
 
+PLUGINS = "dialogist.formats"
+"""The entry points of functions that give further readers by name."""
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """One format: how to recognise it, and how to turn its lines into dialogues.
-
-    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
-    """
-
-    parse: Parse
-    sniff: Callable[[FileHead], bool]
-    doc: str
-    extensions: tuple[str, ...] = (".jsonl",)
-    has_fields: bool = False
-
-
-_JSON = (".json", ".jsonl", ".ndjson")
-_ROWS = (*_JSON, PARQUET, ARROW)
-
-
-def _corpus(name: str, sniff: Sniff) -> Reader:
-    convert = CORPORA[name]
-    doc = (convert.__doc__ or name).partition("\n")[0]
-    return Reader(record_reader(convert), sniff, doc, _JSON, True)
-
-
+_ROWS = (".json", ".jsonl", ".ndjson", PARQUET, ARROW)
+_TEXT = (".txt", ".md", ".docx", ".log")
+_ZENDESK = helpdesk_reader(zendesk, ("tickets",))
+_INTERCOM = helpdesk_reader(intercom, ("conversations", "data"))
 READERS: dict[str, Reader] = {
-    "dialogsum": _corpus("dialogsum", has("fname", "dialogue")),
-    "mts_dialog": _corpus("mts_dialog", has("section", "dialogue", "summary")),
-    "aci_bench": _corpus("aci_bench", has("encounter_id", "dialogue", "note")),
-    "samsum": _corpus("samsum", has_only("id", "dialogue", "summary")),
-    "tweetsumm": _corpus("tweetsumm", has("turns", "summaries", "n_tweets_in_annotation")),
-    "todsum": _corpus("todsum", has("turns", "dst_str")),
-    "csds": _corpus("csds", has("turns", "topic_summaries")),
-    "qmsum": _corpus("qmsum", has("turns", "general", "specific")),
-    "xsum": _corpus("xsum", has("document", "summary")),
-    "pretrain": _corpus("pretrain", is_pretrain),
+    **{
+        name: reader
+        for point in plugin_names(PLUGINS)
+        for name, reader in (plugin(PLUGINS, point) or dict)().items()
+    },
     "zendesk": Reader(
-        helpdesk_reader(zendesk, ("tickets",)),
-        is_zendesk,
-        "Zendesk tickets with their comments, as JSON.",
-        _JSON,
-        True,
+        _ZENDESK, is_zendesk, "Zendesk tickets with their comments, as JSON.", has_fields=True
     ),
     "intercom": Reader(
-        helpdesk_reader(intercom, ("conversations", "data")),
-        is_intercom,
-        "Intercom conversations with their parts.",
-        _JSON,
-        True,
+        _INTERCOM, is_intercom, "Intercom conversations with their parts.", has_fields=True
     ),
-    "slack": Reader(read_slack, is_slack, "Slack's export: its folder, or a day.", _JSON, True),
-    "aws": Reader(record_reader(aws), is_aws, "Amazon Transcribe with speakers.", _JSON),
-    "deepgram": Reader(record_reader(deepgram), is_deepgram, "Deepgram with speakers.", _JSON),
-    "assemblyai": Reader(
-        record_reader(assemblyai), is_assemblyai, "AssemblyAI with speakers.", _JSON
-    ),
+    "slack": Reader(read_slack, is_slack, "Slack's export: its folder, or a day.", has_fields=True),
+    "aws": Reader(record_reader(aws), is_aws, "Amazon Transcribe with speakers."),
+    "deepgram": Reader(record_reader(deepgram), is_deepgram, "Deepgram with speakers."),
+    "assemblyai": Reader(record_reader(assemblyai), is_assemblyai, "AssemblyAI with speakers."),
     "whisper": Reader(
         record_reader(whisper), is_whisper, "Whisper or WhisperX transcription.", (".json",)
     ),
     "json": Reader(
-        read_json_dialogues, is_json, "One JSON object, or an array of them.", _JSON, True
+        read_json_dialogues, is_json, "One JSON object, or an array of them.", has_fields=True
     ),
     "jsonl": Reader(
         read_json_dialogues,
@@ -152,17 +109,18 @@ READERS: dict[str, Reader] = {
     "otter": Reader(
         read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
     ),
-    "transcript": Reader(
-        read_transcript, is_transcript, "Lines of 'Name: text'.", (".txt", ".md", ".docx", ".log")
-    ),
+    "transcript": Reader(read_transcript, is_transcript, "Lines of 'Name: text'.", _TEXT),
     "lines": Reader(
-        read_lines, never, "Every line one utterance without a speaker (never guessed).", (".txt",)
+        read_lines,
+        lambda head: False,
+        "Every line one utterance without a speaker (never guessed).",
+        (".txt",),
     ),
 }
+"""The formats; a file is of the first one whose ``sniff`` says so."""
 
 ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.extensions)
 """Of files that a folder is searched for."""
-
 
 _ABOUT = ("readme", "license", "licence", "changelog")
 OnProblem = Callable[[ReadProblem], None]
@@ -207,9 +165,15 @@ def read_dialogues(
     if options.format != "auto" and options.format not in READERS:
         choices, hint = ", ".join(READERS), nearest(options.format, READERS)
         raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
-    if isinstance(origin, Path) and origin.is_dir():
-        return _folder(origin, options, on_problem, on_note)
-    return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
+    if not (isinstance(origin, Path) and origin.is_dir()):
+        return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
+    report = ProblemReporter(str(origin), options.strict, on_problem, on_note)
+    if options.format in ("auto", "slack") and is_slack_export(origin):
+        return read_slack_folder(origin, options, report)
+    files = _dataset_files(origin) or _known_files(origin, on_note)
+    if not files:
+        raise DataError(f"{origin}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
+    return _files(files, origin, options, report)
 
 
 def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]]:
@@ -237,30 +201,28 @@ def _file(
         raise DataError(
             f"{source.name}: --where is for JSON and tables, and this is read as '{name}'"
         )
-    found = _Found(on_problem)
-    report = ProblemReporter(source.name, options.strict, found.problem, on_note)
+    is_empty = True
+
+    def tell(problem: ReadProblem) -> None:
+        nonlocal is_empty
+        is_empty = False
+        on_problem(problem)
+
+    report = ProblemReporter(source.name, options.strict, tell, on_note)
     if source.detected not in ("", "utf-8"):
         report.note(f"read as {source.detected}, its likely encoding; --encoding names another")
-    return found.dialogues(source, reader.parse(source, options, report))
 
+    def dialogues() -> Iterator[Dialogue]:
+        nonlocal is_empty
+        for dialogue in reader.parse(source, options, report):
+            is_empty = False
+            yield dialogue
+        if source.failure:
+            raise source.failure
+        if is_empty:
+            raise DataError(f"{source.name}: holds no dialogue")
 
-def _folder(
-    folder: Path, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
-) -> Iterator[Dialogue]:
-    """Read the files of a folder; one that cannot be read is a problem, and the rest goes on.
-
-    Raises:
-        DataError: there is no file to read.
-    """
-    report = ProblemReporter(str(folder), options.strict, on_problem, on_note)
-    if options.format in ("auto", "slack") and is_slack_export(folder):
-        return read_slack_folder(folder, options, report)
-    if saved := _dataset_files(folder):
-        return _files(saved, folder, options, report)
-    files = _known_files(folder, on_note)
-    if not files:
-        raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
-    return _files(files, folder, options, report)
+    return dialogues()
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
@@ -287,6 +249,7 @@ def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
 def _files(
     files: list[Path], folder: Path, options: ReadOptions, report: ProblemReporter
 ) -> Iterator[Dialogue]:
+    """Read files; one that cannot be read is a problem, and the rest goes on."""
     for file in files:
         try:
             source = open_source(file, options.encoding, _stem(file, folder))
@@ -298,25 +261,26 @@ def _files(
             report.on_problem(ReadProblem(str(file), 0, reason))
 
 
-class _Found:
-    """Notices when a file has given neither a dialogue nor a problem."""
+def _dataset_files(folder: Path) -> list[Path]:
+    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder.
 
-    def __init__(self, on_problem: OnProblem) -> None:
-        self._on_problem = on_problem
-        self._anything = False
-
-    def problem(self, problem: ReadProblem) -> None:
-        self._anything = True
-        self._on_problem(problem)
-
-    def dialogues(self, source: Source, dialogues: Iterator[Dialogue]) -> Iterator[Dialogue]:
-        for dialogue in dialogues:
-            self._anything = True
-            yield dialogue
-        if source.failure:
-            raise source.failure
-        if not self._anything:
-            raise DataError(f"{source.name}: holds no dialogue")
+    Raises:
+        DataError: it holds several splits, or does not say what its files are.
+    """
+    state = folder / "state.json"
+    if (folder / "dataset_dict.json").is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{state.name}"))
+        raise DataError(
+            f"{folder}: holds the splits {', '.join(splits)} of a data set: name one of them "
+            f"({folder / (splits[0] if splits else 'train')})"
+        )
+    if not (state.is_file() and (folder / "dataset_info.json").is_file()):
+        return []
+    try:
+        listed = json.loads(state.read_text(encoding="utf-8"))["_data_files"]
+        return [folder / Path(entry["filename"]).name for entry in listed]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(f"{state}: does not name the files of the data set") from None
 
 
 def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
@@ -334,54 +298,24 @@ def detect(source: Source) -> str:
     """Return the first format of `READERS` that recognises the head of ``source``.
 
     Raises:
-        DataError: none does.
+        DataError: none does; says what was seen, and which flags may help.
     """
     head = head_of(source)
     for name, reader in READERS.items():
         if reader.sniff(head):
             return name
-    raise DataError(f"{source.name}: no format recognised: {_advice(head)}")
-
-
-def _advice(head: FileHead) -> str:
-    """What was seen in a file that no format fits, and which flags may help."""
     if head.shape:
-        return (
+        advice = (
             "its first record has none of the usual keys for turns (keys found: "
             f"{shortlist(sorted(head.keys), 12)}); "
             "name the one with the turns by --column turns=KEY, "
             "and the keys in a turn by --column speaker=KEY --column text=KEY"
         )
-    first = " ".join(head.lines[0].split())[:60] if head.lines else ""
-    return (
-        f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
-        "--input-format transcript reads it all the same, --input-format lines takes each line "
-        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
-    )
-
-
-_SAVED_STATE = "state.json"
-_SAVED_SPLITS = "dataset_dict.json"
-_SAVED_INFO = "dataset_info.json"
-
-
-def _dataset_files(folder: Path) -> list[Path]:
-    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder.
-
-    Raises:
-        DataError: it holds several splits, or does not say what its files are.
-    """
-    if (folder / _SAVED_SPLITS).is_file():
-        splits = sorted(path.parent.name for path in folder.glob(f"*/{_SAVED_STATE}"))
-        raise DataError(
-            f"{folder}: holds the splits {', '.join(splits)} of a data set: name one of them "
-            f"({folder / (splits[0] if splits else 'train')})"
+    else:
+        first = " ".join(head.lines[0].split())[:60] if head.lines else ""
+        advice = (
+            f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
+            "--input-format transcript reads it all the same, --input-format lines takes each line "
+            "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
         )
-    state = folder / _SAVED_STATE
-    if not (state.is_file() and (folder / _SAVED_INFO).is_file()):
-        return []
-    try:
-        listed = json.loads(state.read_text(encoding="utf-8"))["_data_files"]
-        return [folder / Path(one["filename"]).name for one in listed]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise DataError(f"{state}: does not name the files of the data set") from None
+    raise DataError(f"{source.name}: no format recognised: {advice}")

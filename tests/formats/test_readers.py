@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from dialogist.formats import READERS, ReadOptions, detect_format, read_dialogues
 from dialogist.errors import DataError
+from dialogist.formats import ReadOptions, detect_format, read_dialogues
 from dialogist.records import Utterance
 
 
@@ -240,13 +240,6 @@ def test_csv_cells_longer_than_the_module_likes(read, problems):
     (dialogue,) = read("id,dialogue\n1,Ann: " + "x" * 200_000 + "\n", "t.csv")
     assert len(dialogue.utterances[0].text) == 200_000
     assert problems == []
-
-
-def test_the_table_of_readers_describes_itself():
-    assert all(
-        reader.doc.endswith((".", ").")) and reader.extensions for reader in READERS.values()
-    )
-    assert "lines" in READERS
 
 
 TALK = b"Ann: hi\nBob: ho\nAnn: bye\n"

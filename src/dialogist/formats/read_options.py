@@ -3,18 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any
 
-from dialogist.formats.source import Source
 from dialogist.errors import DataError, UsageError, nearest
+from dialogist.formats.source import Source
 from dialogist.records import JSON, Dialogue
 
-
-class FoundValue(NamedTuple):
-    """Whether a record has a value under a key, and the value."""
-
-    there: bool
-    value: JSON
+_MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +34,12 @@ class Condition:
             raise UsageError(f"--where {text}: write it as NAME=VALUE or NAME!=VALUE")
         return cls(key, value.strip(), equal)
 
-    def holds(self, found: FoundValue) -> bool:
-        """Whether a value meets the condition; a missing value equals nothing."""
-        if not found.there:
+    def holds(self, record: Mapping[str, JSON]) -> bool:
+        """Whether a record meets the condition; a missing value equals nothing."""
+        if not has_path(record, self.key):
             return not self.equal
-        values = found.value if isinstance(found.value, list) else [found.value]
+        value = value_at(record, self.key)
+        values = value if isinstance(value, list) else [value]
         return (self.value.lower() in map(_as_text, values)) == self.equal
 
     def __str__(self) -> str:
@@ -56,19 +52,24 @@ def _as_text(value: JSON) -> str:
     return "" if value is None else str(value).strip().lower()
 
 
-def value_at(record: Mapping[str, JSON], path: str) -> FoundValue:
-    """Find the value under a key, or under a path of keys and list positions (``a.b.0``)."""
+def value_at(record: Mapping[str, JSON], path: str, default: Any = None) -> Any:
+    """The value under a key, or under a path of keys and list positions (``a.b.0``)."""
     if path in record:
-        return FoundValue(True, record[path])
-    value: JSON = dict(record) if "." in path else None
-    for step in path.split(".") if "." in path else [path]:
+        return record[path]
+    value: JSON = dict(record)
+    for step in path.split(".") if "." in path else ():
         if isinstance(value, dict) and step in value:
             value = value[step]
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
-            return FoundValue(False, None)
-    return FoundValue(True, value)
+            return default
+    return value if "." in path else default
+
+
+def has_path(record: Mapping[str, JSON], path: str) -> bool:
+    """Whether `value_at` finds anything, be it null."""
+    return value_at(record, path, _MISSING) is not _MISSING
 
 
 COLUMNS = ("id", "dialogue", "turns", "speaker", "text", "role", "summary")

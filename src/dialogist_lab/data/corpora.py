@@ -1,0 +1,205 @@
+"""Corpora that research uses: one function for each, its record in, our dialogue out.
+
+The readers come to `dialogist.formats` by the entry point ``dialogist.formats``.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from dialogist.formats.fields import (
+    Record,
+    id_under,
+    json_kind,
+    list_under,
+    missing_key,
+    other_keys,
+    pairs_under,
+    require_text,
+    text_pair,
+    text_under,
+    texts_under,
+)
+from dialogist.formats.json_records import FileHead, Reader, record_reader
+from dialogist.formats.read_options import BadRecord
+from dialogist.formats.speaker_lines import LINE_END, assembled
+from dialogist.language.roles import role_of
+from dialogist.language.tokens import split_sentences
+from dialogist.records import JSON, Dialogue, Utterance
+
+# SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".
+SAMSUM = re.compile(r"\s*(?P<name>[^:\s][^:]{0,59}?)\s*:(?P<text>.*)", re.DOTALL)
+DIALOGSUM = re.compile(r"\s*(?P<name>#[^#:]{1,40}#)\s*:(?P<text>.*)", re.DOTALL)
+MTS = re.compile(r"\s*(?P<name>[A-Z][a-z]\w{1,30})\s*:(?P<text>.*)", re.DOTALL)
+BRACKETS = re.compile(r"\s*\[(?P<name>[^\[\]]{1,60})\]\s?:?(?P<text>.*)", re.DOTALL)
+
+
+def dialogsum(record: Record) -> Dialogue:
+    """DialogSum (Chen et al. 2021): one summary in training rows, ``summary1..3`` in test rows."""
+    summaries = sorted(key for key in record if re.fullmatch(r"summary\d*", key))
+    if not summaries:
+        raise missing_key("summary", record)
+    turns = _split(text_under(record, "dialogue"), DIALOGSUM)
+    return _made(record, "dialogue", turns, *summaries, identity="fname")
+
+
+def samsum(record: Record) -> Dialogue:
+    """SAMSum (Gliwa et al. 2019): chat lines, one utterance each."""
+    turns = _split(text_under(record, "dialogue"), SAMSUM)
+    return _made(record, "dialogue", turns, "summary")
+
+
+def mts_dialog(record: Record) -> Dialogue:
+    """MTS-Dialog (Ben Abacha et al. 2023): a visit and one section of its clinical note."""
+    turns = _split(text_under(record, "dialogue"), MTS)
+    return _made(record, "dialogue", turns, "summary")
+
+
+def aci_bench(record: Record) -> Dialogue:
+    """ACI-Bench (Yim et al. 2023): a whole visit and its whole note."""
+    turns = _split(text_under(record, "dialogue"), BRACKETS)
+    return _made(record, "dialogue", turns, "note", identity="encounter_id")
+
+
+def tweetsumm(record: Record) -> Dialogue:
+    """TweetSumm (Feigenblat et al. 2021): tweets without names, their roles guessed upstream.
+
+    Where no guess came along the speaker stays empty: customers often write twice in a row (a
+    quarter of neighbouring tweets share their role), so taking turns would name people wrongly.
+    """
+    tweets = texts_under(record, "turns")
+    roles = texts_under(record, "role_guess") if record.get("role_guess") else ("",) * len(tweets)
+    if len(roles) != len(tweets):
+        raise BadRecord(f"{len(roles)} items in 'role_guess' for {len(tweets)} in 'turns'")
+    turns = zip(tweets, roles, strict=True)
+    return Dialogue(
+        require_text(
+            Utterance(role.capitalize(), tweet, role_of(role) or role) for tweet, role in turns
+        ),
+        id=id_under(record),
+        references=texts_under(record, "summaries"),
+        metadata=other_keys(record, "id", "turns", "role_guess", "summaries"),
+    )
+
+
+def todsum(record: Record) -> Dialogue:
+    """TODSum (Zhao et al. 2021): task dialogues; the true state stays in the metadata."""
+    if "dst_str" not in record:
+        raise missing_key("dst_str", record)
+    return _made(record, "turns", _paired(record), "summary")
+
+
+def csds(record: Record) -> Dialogue:
+    """CSDS (Lin et al. 2021): Chinese customer service; a summary per topic, joined to one."""
+    topics = pairs_under(record, "topic_summaries")
+    kept: list[JSON] = [[topic, text] for topic, text in topics]
+    return Dialogue(
+        require_text(_paired(record)),
+        id=id_under(record),
+        references=("".join(text for _, text in topics),) if topics else (),
+        metadata={"topics": kept, **other_keys(record, "id", "turns", "topic_summaries")},
+    )
+
+
+def qmsum(record: Record) -> Dialogue:
+    """QMSum (Zhong et al. 2021): meetings; the answers to the general queries are the summaries."""
+
+    def queries(key: str) -> Iterator[tuple[str, str]]:
+        for item in list_under(record, key):
+            if isinstance(item, dict):
+                yield text_under(item, "query"), text_under(item, "answer")
+            elif isinstance(item, list):
+                yield text_pair(item, f"'{key}'")
+            else:
+                raise BadRecord(f"'{key}' holds {json_kind(item)}, not queries with their answers")
+
+    general = list(queries("general"))
+    every: list[JSON] = [[query, answer] for query, answer in (*general, *queries("specific"))]
+    return Dialogue(
+        require_text(_paired(record)),
+        id=id_under(record),
+        references=tuple(dict.fromkeys(answer for _, answer in general)),
+        metadata={
+            "queries": every,
+            "specific": record["specific"],
+            **other_keys(record, "id", "turns", "general", "specific"),
+        },
+    )
+
+
+def xsum(record: Record) -> Dialogue:
+    """XSum (Narayan et al. 2018): no dialogue at all, so one nameless speaker of sentences."""
+    sentences = split_sentences(text_under(record, "document"))
+    return _made(record, "document", (Utterance("", text) for text in sentences), "summary")
+
+
+def pretrain(record: Record) -> Dialogue:
+    """Plain dialogues without summaries: ``id`` and ``turns`` of ``[speaker, text]``."""
+    return _made(record, "turns", _paired(record))
+
+
+def _paired(record: Record) -> list[Utterance]:
+    """The utterances under ``turns``, a list of ``[speaker, text]`` pairs."""
+    return [Utterance(name, text, role_of(name)) for name, text in pairs_under(record, "turns")]
+
+
+def _made(
+    record: Record,
+    key: str,
+    utterances: Iterable[Utterance],
+    *summaries: str,
+    identity: str = "id",
+) -> Dialogue:
+    """The dialogue that stands under ``key``, with its summaries; the rest is metadata."""
+    return Dialogue(
+        require_text(utterances),
+        id=id_under(record, identity),
+        references=tuple(text_under(record, summary) for summary in summaries),
+        metadata=other_keys(record, identity, key, *summaries),
+    )
+
+
+def _split(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
+    """Split ``text`` into the utterances that ``pattern`` (groups ``name``, ``text``) begins."""
+    matches = ((line, pattern.fullmatch(line)) for line in LINE_END.split(text))
+    return assembled((line, (m["name"], m["text"]) if m else None) for line, m in matches)
+
+
+_KEYS: dict[Callable[[Record], Dialogue], tuple[str, ...]] = {
+    dialogsum: ("fname", "dialogue"),
+    mts_dialog: ("section", "dialogue", "summary"),
+    aci_bench: ("encounter_id", "dialogue", "note"),
+    samsum: ("id", "dialogue", "summary"),
+    tweetsumm: ("turns", "summaries", "n_tweets_in_annotation"),
+    todsum: ("turns", "dst_str"),
+    csds: ("turns", "topic_summaries"),
+    qmsum: ("turns", "general", "specific"),
+    xsum: ("document", "summary"),
+    pretrain: ("id", "turns"),
+}
+"""What tells a record of a corpus; those that are told by little have no other keys."""
+
+
+def corpus_readers() -> dict[str, Reader]:
+    """The readers of all corpora by name."""
+    return {
+        convert.__name__: Reader(
+            record_reader(convert),
+            _sniff(convert),
+            (convert.__doc__ or "").partition("\n")[0],
+            has_fields=True,
+        )
+        for convert in _KEYS
+    }
+
+
+def _sniff(convert: Callable[[Record], Dialogue]) -> Callable[[FileHead], bool]:
+    keys = _KEYS[convert]
+
+    def sniff(head: FileHead) -> bool:
+        if convert is pretrain:
+            turns = head.record.get("turns")
+            is_paired = isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
+            return head.shape == "rows" and head.keys == set(keys) and is_paired
+        return head.has(*keys) and (convert is not samsum or len(head.keys) == len(keys))
+
+    return sniff
