@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from tests.batch.works import First
 
-from dialogist.formats import ReadOptions
-from dialogist.batch.run import Watcher, run_job
-from dialogist.batch.sinks import FolderSink, Form
+from dialogist.batch.job import JobPlan, Watcher, run_job
+from dialogist.batch.sinks import FolderSink
 from dialogist.batch.sources import items_of, origins_of
-from dialogist.batch.workers import WorkPlan
+from dialogist.formats import ReadOptions
 
 
 class Job:
@@ -21,14 +20,13 @@ class Job:
         self.notes, self.progress = [], []
 
     def run(self, inputs, work=None, sink=None, **plan):
-        form = plan.setdefault("form", Form.jsonl)
         plan = {"shard_size": 4, **plan}
-        sink = sink or FolderSink(self.folder, form)
+        sink = sink or FolderSink(self.folder)
         origins = origins_of([str(one) for one in inputs])
         items = items_of(origins, ReadOptions(), self.notes.append)
         about = {"inputs": [[one.name, one.size] for one in origins]}
         watcher = Watcher(self.progress.append, self.notes.append)
-        return run_job(WorkPlan(work or First(), self.folder, sink, **plan), items, about, watcher)
+        return run_job(JobPlan(work or First(), self.folder, sink, **plan), items, about, watcher)
 
     def records(self):
         lines = [

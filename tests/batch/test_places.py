@@ -11,20 +11,14 @@ import sqlalchemy as sa
 from pyarrow import parquet
 from tests.batch.conftest import dialogue_line
 
-from dialogist.formats import ReadOptions, ReadProblem
-from dialogist.errors import DataError, UsageError
+from dialogist.batch import job as job_module
 from dialogist.batch import sources
-from dialogist.batch.sinks import FolderSink, Form, TableSink, UrlSink
-from dialogist.batch.sources import (
-    Cutter,
-    Since,
-    items_of,
-    kind_of,
-    origins_of,
-    packed,
-    shown_name,
-    unpacked,
-)
+from dialogist.batch.job import Cutter
+from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
+from dialogist.batch.sources import Since, items_of, kind_of, origins_of, shown_name
+from dialogist.batch.work import packed, unpacked
+from dialogist.errors import DataError, UsageError
+from dialogist.formats import ReadOptions, ReadProblem
 from dialogist.records import Dialogue, Utterance
 
 
@@ -218,7 +212,7 @@ def test_items_as_lines():
 
 
 def test_shards_are_cut_by_number_and_by_size(monkeypatch):
-    monkeypatch.setattr(sources, "MOST_JOB_SHARD", 500)
+    monkeypatch.setattr(job_module, "MOST_JOB_SHARD", 500)
     items = [Dialogue((Utterance("Ann", "x" * size),), f"{size}") for size in (1, 1, 1, 600, 1)]
     cutter = Cutter(2)
     assert [len(shard.lines) for shard in cutter.shards(items)] == [2, 2, 1]
@@ -242,28 +236,28 @@ def test_memory_does_not_depend_on_the_number_of_dialogues():
 
 
 def test_parquet(job, calls):
-    job.run([calls], form=Form.parquet)
+    job.run([calls], sink=FolderSink(job.folder, "parquet"))
     parts = sorted(job.folder.glob("*.parquet"))
     rows = [row for part in parts for row in parquet.read_table(part).to_pylist()]
     assert [row["id"] for row in rows] == [f"c{n}" for n in range(10)]
     assert rows[3]["text"] == "This is call 3."
     assert json.loads(rows[3]["record"])["timings"] == {}
     before = job.parts()
-    job.run([calls], form=Form.parquet, sink=FolderSink(job.folder, Form.parquet), restart=True)
+    job.run([calls], sink=FolderSink(job.folder, "parquet"), restart=True)
     assert job.parts() == before
 
 
 def test_a_url_to_write_to(job, calls, memory):
-    job.run([calls], sink=UrlSink("memory://out/", Form.jsonl))
+    job.run([calls], sink=UrlSink("memory://out/"))
     names = sorted(path.rpartition("/")[2] for path in memory.ls("/out", detail=False))
     assert names == ["manifest.json", *(f"part-0000{n}.jsonl" for n in range(3))]
     lines = [json.loads(line) for line in memory.cat("/out/part-00002.jsonl").splitlines()]
     assert [one["id"] for one in lines] == ["c8", "c9"]
     assert {path.name for path in job.folder.iterdir()} == {".lock", "manifest.json"}
     (job.folder / "manifest.json").unlink()
-    with pytest.raises(UsageError, match="parts of another job"):
-        job.run([calls], sink=UrlSink("memory://out/", Form.jsonl))
-    assert job.run([calls], sink=UrlSink("memory://out/", Form.jsonl), restart=True).records == 10
+    with pytest.raises(UsageError, match="no journal of the job"):
+        job.run([calls], sink=UrlSink("memory://out/"))
+    assert job.run([calls], sink=UrlSink("memory://out/"), restart=True).records == 10
 
 
 def rows_of(url):
@@ -311,7 +305,7 @@ def test_s3(job, calls):
         files = fsspec.filesystem("s3")
         files.mkdir("desk")
         files.pipe("desk/in/calls.jsonl", calls.read_bytes())
-        job.run(["s3://desk/in/*.jsonl"], sink=UrlSink("s3://desk/out", Form.jsonl))
+        job.run(["s3://desk/in/*.jsonl"], sink=UrlSink("s3://desk/out"))
         files.invalidate_cache()
         assert len(files.glob("desk/out/part-*")) == 3
         last = files.cat("desk/out/part-00002.jsonl").splitlines()

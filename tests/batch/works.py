@@ -1,15 +1,14 @@
-"""Models that take no time, or the life of their process; a job can send them to its workers."""
+"""Writers that take no time, or the life of their process; a job can send them to its workers."""
 
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.errors import UsageError
-from dialogist.present import PresentedSummary
-from dialogist.records import JSON, Dialogue, Summary
+from dialogist.records import Dialogue, Summary
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,6 @@ class First:
     deadly_once: tuple[str, str] = ("", "")
     """An id, and the file that says that it has happened."""
     endless: tuple[str, ...] = ()
-    failing_in_company: tuple[str, ...] = ()
-    seconds: float = 0.0
     refused: str = ""
 
     def open(self) -> "First":
@@ -31,27 +28,21 @@ class First:
         return self
 
     @property
-    def settings(self) -> dict[str, JSON]:
-        return {"model": self.name}
+    def settings(self) -> dict[str, str]:
+        return {"writer": self.name}
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
-        for one in dialogues:
-            self._happens(one.id)
-            time.sleep(self.seconds)
-            if one.id in self.failing_in_company and len(dialogues) > 1:
-                yield PresentedSummary(Summary("", one.id, status="error", reason="no room"))
-                continue
-            text = one.utterances[0].text
-            yield PresentedSummary(
-                Summary(text, one.id, model=self.name, timings={"all": time.time()})
-            )
+    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, object]]:
+        return map(self._record, dialogues)
 
-    def _happens(self, id: str) -> None:
-        once, marker = self.deadly_once
-        first_time = id == once and not Path(marker).exists()
-        if first_time:
+    def _record(self, dialogue: Dialogue) -> dict[str, object]:
+        id, marker = self.deadly_once
+        is_first = id == dialogue.id and not Path(marker).exists()
+        if is_first:
             Path(marker).touch()
-        if first_time or id in self.deadly:
+        if is_first or dialogue.id in self.deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        if id in self.endless:
+        if dialogue.id in self.endless:
             time.sleep(600)
+        text = dialogue.utterances[0].text
+        written = Summary(text, dialogue.id, timings={"all": time.time()}).to_json()
+        return {**written, "writer": self.name}

@@ -1,4 +1,5 @@
 """Jobs: any number of dialogues summarized by several processes, each exactly once.
 
-sources -> items -> shards -> workers -> parts -> sink        journal: which shards are done
+sources -> items -> shards -> groups of lines, summarized by workers -> parts -> sink
+journal: which shards are done
 """

@@ -8,7 +8,7 @@ FOLDER/part-00000.*    the records, unless they go to another place
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -130,7 +130,7 @@ class Journal:
             return
         before, shards, totals = self._read()
         changed = differences(before, self._description)
-        is_more = grown and all(each.startswith(("inputs:", "inputs[")) for each in changed)
+        is_more = grown and all(change.startswith(("inputs:", "inputs[")) for change in changed)
         if changed and not is_more:
             raise UsageError(
                 f"{self.folder}: this job was begun with other settings or inputs "
@@ -151,6 +151,14 @@ class Journal:
             file.flush()
         sync(self.folder / JOURNAL)
         self.done[shard.number] = shard
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """The parts of some shards are gone: the job is not complete, and they are made again."""
+        for number in numbers:
+            del self.done[number]
+        self._write()
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+        self.complete = None
 
     def summed(self, double_ids: int = 0) -> Totals:
         """The sums of the shards that are done."""
@@ -193,18 +201,15 @@ class Journal:
                 shards, totals = values.pop("shards"), values.pop("totals")
             else:
                 # A last line that was cut short by a kill is of a shard that is not done.
-                lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
-                values, *shards = map(json.loads, lines)
-                self._cut(len("".join(lines).encode("utf-8")))
+                whole = text[: text.rfind("\n") + 1]
+                values, *shards = map(json.loads, whole.split("\n")[:-1])
+                with path.open("r+b") as file:
+                    file.truncate(len(whole.encode("utf-8")))
                 totals = None
-            found = [ShardDone.parse(shard, str(path)) for shard in shards]
-            return values, found, None if totals is None else Totals.parse(totals, str(path))
+            done = [ShardDone.parse(shard, str(path)) for shard in shards]
+            return values, done, None if totals is None else Totals.parse(totals, str(path))
         except (OSError, ValueError, KeyError, ConfigError) as error:
             raise _damaged(path, error) from None
-
-    def _cut(self, whole: int) -> None:
-        with (self.folder / JOURNAL).open("r+b") as file:
-            file.truncate(whole)
 
 
 def _damaged(path: Path, error: Exception) -> DataError:

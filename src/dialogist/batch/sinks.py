@@ -1,31 +1,32 @@
 """What a job writes: parts, as JSON lines or Parquet; and where these go.
 
-A worker makes a part in the job's folder, under a temporary name. A sink takes it over, all or
-nothing, and again after an interruption: the same part then replaces itself.
+A sink takes a part all or nothing, and again after an interruption: it then replaces itself.
 """
 
 import hashlib
+import io
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Literal, TypeAlias
 
-from dialogist.errors import DataError, UsageError, needs_extra
-from dialogist.files import TEMPORARY, sha256_of, sync
+from dialogist.batch.journal import ShardDone
 from dialogist.batch.sources import database_table, file_system
+from dialogist.errors import DataError, UsageError, needs_extra
+from dialogist.files import sha256_of, sync, temporary_for, writing
 
-_COLUMNS = ("id", "status", "reason", "text", "model", "record")
+Form = Literal["jsonl", "parquet"]
+"""How records are written."""
+
+_COLUMNS = ("id", "status", "reason", "text", "writer", "record")
 _ROWS = 1_000  # of a row group
-
-
-class Form(StrEnum):
-    """How records are written."""
-
-    jsonl = "jsonl"
-    parquet = "parquet"
+_PART = re.compile(r"part-\d{5,}\.(?:jsonl|parquet)")
+_OF_ANOTHER = (
+    "holds parts, but no journal of the job that made them: name a new place, or start over with "
+    "--restart"
+)
 
 
 def part_name(number: int, form: Form) -> str:
@@ -33,116 +34,35 @@ def part_name(number: int, form: Form) -> str:
     return f"part-{number:05d}.{form}"
 
 
-def check_form(form: Form) -> None:
-    """See that parts can be written so.
+def _row(line: str) -> dict[str, str]:
+    record = json.loads(line)
+    return {name: record.get(name, "") for name in _COLUMNS} | {"record": line}
+
+
+def _encoded(lines: Sequence[str], form: Form) -> bytes:
+    """The bytes of a part.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
     """
-    if form is Form.parquet:
-        with needs_extra("writing Parquet", "scale"):
-            import pyarrow  # noqa: F401
-
-
-class PartWriter:
-    """Writes one part under a temporary name; once closed, it is on disk and hashed."""
-
-    def __init__(self, folder: Path, number: int, form: Form, owner: str) -> None:
-        self.path = folder / f"{TEMPORARY}{owner}-{part_name(number, form)}"
-        self.size, self.sha256 = 0, ""
-        self._form = form
-        self._rows: list[dict[str, Any]] = []
-        self._digest = hashlib.sha256()
-
-    def __enter__(self) -> "PartWriter":
-        self._file = self.path.open("wb", buffering=1 << 20)
-        self._table = _table_writer(self._file) if self._form is Form.parquet else None
-        return self
-
-    def add(self, record: Mapping[str, object]) -> None:
-        """Write one record."""
-        line = json.dumps(record, ensure_ascii=False)
-        if self._table is None:
-            data = f"{line}\n".encode("utf-8", "backslashreplace")
-            self._file.write(data)
-            self._digest.update(data)
-            self.size += len(data)
-            return
-        row = {name: record.get(name, "") for name in _COLUMNS}
-        self._rows.append({**row, "record": line})
-        self.size += len(line)
-        if len(self._rows) == _ROWS:
-            self._flush()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            self._file.close()
-            self.path.unlink(missing_ok=True)
-            return
-        if self._table is None:
-            self.sha256 = self._digest.hexdigest()
-            self._file.close()
-        else:
-            self._flush()
-            self._table.close()
-            self._file.close()
-            self.size, self.sha256 = self.path.stat().st_size, sha256_of(self.path)
-        sync(self.path)
-
-    def _flush(self) -> None:
+    if form == "jsonl":
+        return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    with needs_extra("writing Parquet", "scale"):
         import pyarrow
-
-        if self._rows and self._table is not None:
-            self._table.write_table(pyarrow.Table.from_pylist(self._rows, _schema()))
-            self._rows = []
-
-
-def _schema() -> Any:
-    import pyarrow
-
-    return pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS])
-
-
-def _table_writer(file: Any) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetWriter(file, _schema(), compression="zstd")
-
-
-class Sink(Protocol):
-    """Where parts go. Calls of one job come from one process, one after the other."""
-
-    def begin(self, new: bool) -> None:
-        """Get ready; a ``new`` job finds nothing of another one there.
-
-        Raises:
-            DialogistError: it does, or nothing can be written there.
-        """
-        ...
-
-    def clear(self) -> None:
-        """Remove all parts that are there."""
-        ...
-
-    def take(self, number: int, staged: Path) -> None:
-        """Take a part over; the file it was made in is gone afterwards."""
-        ...
-
-    def finish(self, manifest: Path) -> None:
-        """All parts are there."""
-        ...
+        from pyarrow import parquet
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS])
+    table = pyarrow.Table.from_pylist([_row(line) for line in lines], schema)
+    data = io.BytesIO()
+    parquet.write_table(table, data, row_group_size=_ROWS, compression="zstd")
+    return data.getvalue()
 
 
 class FolderSink:
     """Parts as files of the job's own folder."""
 
-    def __init__(self, folder: Path, form: Form) -> None:
-        self._folder, self._form = folder, form
+    def __init__(self, folder: Path, form: Form = "jsonl") -> None:
+        self._folder, self.form = folder, form
+        _encoded([], form)  # told before any work is done
 
     def begin(self, new: bool) -> None:
         """See that no parts of another job lie there.
@@ -150,32 +70,48 @@ class FolderSink:
         Raises:
             UsageError: they do.
         """
-        if new and any(self._folder.glob("part-*")):
-            raise UsageError(
-                f"{self._folder}: holds parts, but no journal of the job that made them: "
-                "name a new folder, or start over with --restart"
-            )
+        if new and self._parts():
+            raise UsageError(f"{self._folder}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
-        """Remove all parts."""
-        for path in self._folder.glob("part-*"):
+        """Remove all parts, and nothing else."""
+        for path in self._parts():
             path.unlink()
 
-    def take(self, number: int, staged: Path) -> None:
-        """Give the part its name."""
-        staged.replace(self._folder / part_name(number, self._form))
-        sync(self._folder)
+    def holds(self, shard: ShardDone) -> bool:
+        """Whether the part of a shard is still there, and whole."""
+        path = self._folder / part_name(shard.number, self.form)
+        return path.is_file() and sha256_of(path) == shard.sha256
+
+    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
+        """Write a part; its bytes and their SHA-256.
+
+        Raises:
+            DataError: that failed.
+        """
+        data, path = _encoded(lines, self.form), self._folder / part_name(number, self.form)
+        with writing(path):
+            temporary = temporary_for(path)
+            temporary.write_bytes(data)
+            sync(temporary)
+            temporary.replace(path)
+            sync(self._folder)
+        return len(data), hashlib.sha256(data).hexdigest()
 
     def finish(self, manifest: Path) -> None:
         """The manifest is there already."""
+
+    def _parts(self) -> list[Path]:
+        return [path for path in self._folder.glob("part-*") if _PART.fullmatch(path.name)]
 
 
 class UrlSink:
     """Parts as files below a URL; the manifest comes last."""
 
-    def __init__(self, url: str, form: Form) -> None:
-        self._url, self._form = url.rstrip("/"), form
+    def __init__(self, url: str, form: Form = "jsonl") -> None:
+        self._url, self.form = url.rstrip("/"), form
         self._files = file_system(url)
+        _encoded([], form)
 
     def begin(self, new: bool) -> None:
         """See that no parts of another job lie there.
@@ -185,10 +121,7 @@ class UrlSink:
             DataError: the place cannot be read.
         """
         if new and self._parts():
-            raise UsageError(
-                f"{self._url}: holds parts of another job: name another place, or start over "
-                "with --restart"
-            )
+            raise UsageError(f"{self._url}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
         """Remove all parts, and the manifest."""
@@ -196,30 +129,37 @@ class UrlSink:
             if self._files.exists(path):
                 self._files.rm_file(path)
 
-    def take(self, number: int, staged: Path) -> None:
-        """Upload the part.
+    def holds(self, shard: ShardDone) -> bool:
+        """Whether the part of a shard is still there, and of its size."""
+        path = f"{self._url}/{part_name(shard.number, self.form)}"
+        return bool(self._files.exists(path)) and self._files.size(path) == shard.bytes
+
+    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
+        """Upload a part; its bytes and their SHA-256.
 
         Raises:
             DataError: that failed.
         """
-        self._put(staged, part_name(number, self._form))
-        staged.unlink()
+        data = _encoded(lines, self.form)
+        self._put(part_name(number, self.form), data)
+        return len(data), hashlib.sha256(data).hexdigest()
 
     def finish(self, manifest: Path) -> None:
         """Upload the manifest."""
-        self._put(manifest, manifest.name)
+        self._put(manifest.name, manifest.read_bytes())
 
-    def _put(self, path: Path, name: str) -> None:
+    def _put(self, name: str, data: bytes) -> None:
         try:
             self._files.makedirs(self._url, exist_ok=True)
-            self._files.put_file(str(path), f"{self._url}/{name}")
+            self._files.pipe_file(f"{self._url}/{name}", data)
         except (OSError, ValueError) as error:
             raise DataError(f"{self._url}/{name}: cannot be written: {error}") from None
 
     def _parts(self) -> list[str]:
         try:
             self._files.invalidate_cache()
-            return sorted(self._files.glob(f"{self._url}/part-*"))
+            paths = sorted(self._files.glob(f"{self._url}/part-*"))
+            return [path for path in paths if _PART.fullmatch(path.rpartition("/")[2])]
         except (OSError, ValueError) as error:
             raise DataError(f"{self._url}: cannot be read: {error}") from None
 
@@ -227,17 +167,19 @@ class UrlSink:
 class TableSink:
     """Records as rows of a table; a part is one transaction, and replaces what it was before."""
 
+    form: Form = "jsonl"
+
     def __init__(self, given: str) -> None:
+        self._engine, name, self._shown = database_table(given)
         import sqlalchemy as sa
 
-        self._engine, name, self._shown = database_table(given)
-        columns = [sa.Column(each, sa.Text) for each in _COLUMNS]
+        self._sa = sa
         self._table = sa.Table(
             name,
             sa.MetaData(),
             sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
             sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
-            *columns,
+            *(sa.Column(column, sa.Text) for column in _COLUMNS),
         )
 
     def begin(self, new: bool) -> None:
@@ -247,63 +189,68 @@ class TableSink:
             UsageError: there is another one of that name, or it has rows of another job.
             DataError: the database cannot be written.
         """
-        import sqlalchemy as sa
-
         with self._telling():
-            inspected = sa.inspect(self._engine)
-            if not inspected.has_table(self._table.name):
+            is_ours = self._is_ours()
+            if is_ours is None:
                 self._table.create(self._engine)
-                return
-            there = {one["name"] for one in inspected.get_columns(self._table.name)}
-            if there != set(self._table.columns.keys()):
+            elif not is_ours:
                 raise UsageError(f"{self._shown}: is a table of other columns: name a new one")
-            with self._engine.connect() as connection:
-                row = connection.execute(sa.select(self._table.c.part).limit(1)).first()
-            if new and row is not None:
-                raise UsageError(
-                    f"{self._shown}: holds rows of another job: name another table, or start "
-                    "over with --restart"
-                )
+            elif new:
+                with self._engine.connect() as connection:
+                    row = connection.execute(self._sa.select(self._table.c.part).limit(1)).first()
+                if row is not None:
+                    raise UsageError(f"{self._shown}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
         """Remove the table, if it is one of ours."""
-        import sqlalchemy as sa
-
         with self._telling():
-            inspected = sa.inspect(self._engine)
-            if not inspected.has_table(self._table.name):
-                return
-            there = {one["name"] for one in inspected.get_columns(self._table.name)}
-            if there == set(self._table.columns.keys()):
+            if self._is_ours():
                 self._table.drop(self._engine)
 
-    def take(self, number: int, staged: Path) -> None:
-        """Put the records into the table.
+    def holds(self, shard: ShardDone) -> bool:
+        """Whether the rows of a shard are still there."""
+        rows = self._sa.select(self._sa.func.count()).where(self._table.c.part == shard.number)
+        with self._telling(), self._engine.connect() as connection:
+            return bool(connection.scalar(rows) == shard.records)
+
+    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
+        """Put the records into the table; their bytes as JSON lines, and the SHA-256 of these.
 
         Raises:
             DataError: that failed.
         """
-        rows = []
-        with staged.open(encoding="utf-8") as lines:
-            for place, line in enumerate(lines):
-                record = json.loads(line)
-                row = {name: record.get(name, "") for name in _COLUMNS}
-                rows.append({**row, "record": line.rstrip("\n"), "part": number, "place": place})
+        rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
         with self._telling(), self._engine.begin() as connection:
             connection.execute(self._table.delete().where(self._table.c.part == number))
             connection.execute(self._table.insert(), rows)
-        staged.unlink()
+        data = _encoded(lines, self.form)
+        return len(data), hashlib.sha256(data).hexdigest()
 
     def finish(self, manifest: Path) -> None:
         """The table is complete; the manifest stays in the job's folder."""
 
+    def _is_ours(self) -> bool | None:
+        """Whether the table has our columns; None: there is none."""
+        inspected = self._sa.inspect(self._engine)
+        if not inspected.has_table(self._table.name):
+            return None
+        there = {column["name"] for column in inspected.get_columns(self._table.name)}
+        return there == set(self._table.columns.keys())
+
     @contextmanager
     def _telling(self) -> Iterator[None]:
         """Errors of the database in one line of ours."""
-        import sqlalchemy as sa
-
         try:
             yield
-        except sa.exc.SQLAlchemyError as error:
+        except self._sa.exc.SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{self._shown}: cannot be written: {reason}") from None
+
+
+Sink: TypeAlias = FolderSink | UrlSink | TableSink
+"""Where parts go. Calls of one job come from one process, one after the other.
+
+``begin``: a new job finds nothing of another one there. ``clear`` removes all parts, and nothing
+else. ``holds``: whether the part of a shard that was done is still there, and whole. ``write``
+gives the bytes of a part and their SHA-256. ``finish``: all parts are there.
+"""

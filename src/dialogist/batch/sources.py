@@ -1,17 +1,12 @@
-"""What a job reads: files, URLs and tables, as items in order, cut into shards.
+"""What a job reads: files, URLs and tables, as items in order.
 
 ``calls/*.jsonl.gz``                a pattern, a file or a folder
 ``s3://bucket/calls/*.jsonl.gz``    anything that fsspec opens; its packages have to be there
 ``sqlite:///calls.db#calls``        a table, by the URL of SQLAlchemy and its name
-
-A shard depends on the input and on the limits alone, so a run that goes on cuts the same ones.
 """
 
-import hashlib
 import io
-import json
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,21 +16,14 @@ from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
-import numpy as np
-
+from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.formats.readers import ENDINGS
 from dialogist.formats.source import json_lines, without_compression
-from dialogist.errors import DataError, UsageError, needs_extra
-from dialogist.batch.work import error_record
-from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.records import Dialogue
 
 SourceItem: TypeAlias = Dialogue | ReadProblem
 """What a job has a record for."""
-
-SHARD_SIZE = 1_000
-MOST_JOB_SHARD = 1 << 24
-"""Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
 
 _DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
 _SCHEME = re.compile(r"([a-z][a-z0-9]*)(?:\+[a-z0-9]+)?://")
@@ -366,78 +354,3 @@ class _Rows(io.RawIOBase):
         count = min(len(buffer), len(self._rest))
         buffer[:count], self._rest = self._rest[:count], self._rest[count:]
         return count
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Items as lines of JSON, as a worker is sent them; ``digest`` is the SHA-256 of all."""
-
-    number: int
-    lines: tuple[bytes, ...]
-    digest: str
-
-
-class Cutter:
-    """Cuts items into shards and notes which ids come twice."""
-
-    def __init__(self, size: int = SHARD_SIZE) -> None:
-        self._size = size
-        self._ids = array("Q")
-
-    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
-        """All items, in order."""
-        number, lines, held = 0, list[bytes](), 0
-        for item in items:
-            line = packed(item)
-            self._ids.append(_short_hash(_id_of(item)))
-            lines.append(line)
-            held += len(line)
-            if len(lines) == self._size or held >= MOST_JOB_SHARD:
-                yield _shard(number, lines)
-                number, lines, held = number + 1, [], 0
-        if lines:
-            yield _shard(number, lines)
-
-    def doubles(self) -> int:
-        """How many items had the id of an earlier one; eight bytes an item are held to tell."""
-        if not self._ids:
-            return 0
-        return len(self._ids) - len(np.unique(np.frombuffer(self._ids, dtype=np.uint64)))
-
-
-def _shard(number: int, lines: list[bytes]) -> Shard:
-    digest = hashlib.sha256(b"\n".join(lines)).hexdigest()
-    return Shard(number, tuple(lines), digest)
-
-
-def _short_hash(id: str) -> int:
-    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(digest.digest(), "little")
-
-
-def _id_of(item: SourceItem) -> str:
-    return item.id if isinstance(item, Dialogue) else _place(item)
-
-
-def _place(problem: ReadProblem) -> str:
-    return f"{problem.file}:{problem.line}" if problem.line else problem.file
-
-
-def packed(item: SourceItem) -> bytes:
-    """An item as a line of JSON without its end; references are left out, nothing reads them."""
-    values: list[Any]
-    if isinstance(item, ReadProblem):
-        values = [_place(item), item.reason]
-    else:
-        turns = [[one.speaker, one.text, one.role] for one in item.utterances]
-        values = [item.id, turns, dict(item.metadata), dict(item.profile), item.is_verbatim]
-    return json.dumps(values, separators=(",", ":")).encode("ascii")
-
-
-def unpacked(line: bytes) -> Dialogue | Summary:
-    """The dialogue of a line; of what cannot be read the record that says so."""
-    values = json.loads(line)
-    if len(values) == 2:
-        return error_record(*values)
-    id, turns, *rest = values
-    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, (), *rest)

@@ -1,121 +1,251 @@
-"""What a job wants of each dialogue, as values that a process can be sent, and what comes of it."""
+"""What workers do: lines of dialogues in, lines of records out; in processes or in a Ray cluster.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+Both run `make_records`. A worker that dies or takes too long breaks what it had; the job asks for
+it again, one dialogue at a time.
+"""
 
-from dialogist.model_folder.options import SummaryOptions
-from dialogist.pipeline.summarizer import Summarizer
-from dialogist.present import PresentedSummary, Presenter, PresentOptions, settings_of
-from dialogist.records import JSON, Dialogue, MaskStage, Summary
+import faulthandler
+import json
+import logging
+import os
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-if TYPE_CHECKING:  # torch: not for faithful style
-    from dialogist.model_folder.bundle import Precision
+from dialogist.batch.sources import SourceItem
+from dialogist.errors import DialogistError, needs_extra
+from dialogist.formats import ReadProblem
+from dialogist.records import JSON, Dialogue, Summary, SummaryOptions, Utterance
+from dialogist.summarizer import Summarizer
 
-GROUP = 32
-"""Dialogues that are summarized together."""
+if TYPE_CHECKING:
+    from dialogist.forms.template_config import Template as Form
+
+Engine = Literal["local", "ray"]
+RecordLine: TypeAlias = tuple[str, str]
+"""The status of a summary, and its record as a line of JSON without its end."""
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+"""Processes work side by side, each by one thread: so the same bytes come of any number."""
 
 
 class Opened(Protocol):
-    """A model that is ready to work."""
+    """A writer that is ready to work."""
 
     @property
     def settings(self) -> Mapping[str, JSON]:
-        """Everything but the dialogues that the summaries depend on."""
+        """Everything but the dialogues that the records depend on."""
         ...
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
-        """One summary per dialogue, in order."""
+    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
+        """The summary of each dialogue as JSON values, in order."""
         ...
 
 
 class Work(Protocol):
-    """What a job does with dialogues; it can be pickled."""
+    """What a job does with dialogues; a process can be sent it."""
 
     def open(self) -> Opened:
-        """Load the model, in the process that works.
+        """Load the writer, in the process that works.
 
         Raises:
-            DialogistError: there is no such model, or a setting cannot be met.
+            DialogistError: there is none of this name, or a setting cannot be met.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class BatchSettings:
-    """The model, its options, and how summaries are shown: see `Summarizer` and `Presenter`."""
+class SummaryWork:
+    """Summaries by a writer, in a form if there is one: see `Summarizer`."""
 
-    model: str
+    writer: str
     options: SummaryOptions
-    shape: PresentOptions
-    mask: MaskStage | None = None
-    mask_names: str = "none"
-    device: str = "auto"
-    precision: "Precision | None" = "auto"
+    form: "Form | None" = None
 
-    def open(self) -> "Ready":
-        """Load the model; its network only where it writes.
+    def open(self) -> "OpenedSummarizer":
+        """Load the writer.
 
         Raises:
-            DialogistError: there is no such model, or a setting cannot be met.
+            DialogistError: there is none of this name, or the form is at fault.
         """
-        summarizer = Summarizer.load(self.model, self.device, self.precision)
-        summarizer.chosen(self.options)  # loads the network of free style, and checks the options
-        return Ready(self, summarizer)
+        return OpenedSummarizer(Summarizer(self.writer, form=self.form), self.options)
 
 
-class Ready:
-    """The summarizer of some settings."""
+class OpenedSummarizer:
+    """A summarizer with its options."""
 
-    def __init__(self, settings: BatchSettings, summarizer: Summarizer) -> None:
-        self._settings, self._summarizer = settings, summarizer
-        self._told: list[str] = []
-        self._presenter = Presenter(
-            settings.shape, settings.mask, settings.mask_names, self._told.append
-        )
+    def __init__(self, summarizer: Summarizer, options: SummaryOptions) -> None:
+        self._summarizer, self._options = summarizer, options
 
     @property
     def settings(self) -> dict[str, JSON]:
-        """Everything but the dialogues that the summaries depend on."""
-        own = self._settings
-        masks = (own.mask, own.mask_names)
-        return settings_of(self._summarizer, own.model, own.options, own.shape, masks)
+        """Everything but the dialogues that the records depend on."""
+        return self._summarizer.settings(self._options)
 
-    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[PresentedSummary]:
-        """One summary per dialogue, in order; what cannot be shown as asked is an error."""
-        read = self._presenter.mask_inputs(dialogues)
-        for summary in self._summarizer.stream(read, self._settings.options, GROUP):
-            self._told.clear()
-            found = list(self._presenter.present([summary]))
-            yield found[0] if found else PresentedSummary(self._unshown(summary))
-
-    def _unshown(self, summary: Summary) -> Summary:
-        reason = self._told[-1].removeprefix(f"{summary.id}: ")
-        return error_record(summary.id, reason, summary.model)
+    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, JSON]]:
+        """The summary of each dialogue as JSON values, in order."""
+        results = self._summarizer.results(dialogues, self._options)
+        return (result.to_json() for result in results)
 
 
-def error_record(id: str, reason: str, model: str = "") -> Summary:
-    """The record that stands for a dialogue that has no summary."""
-    return Summary("", id, status="error", reason=reason, model=model)
+def packed(item: SourceItem) -> bytes:
+    """An item as a line of JSON without its end; references are left out, nothing reads them."""
+    if isinstance(item, ReadProblem):
+        values: list[Any] = [place_of(item), item.reason]
+    else:
+        turns = [[turn.speaker, turn.text, turn.role] for turn in item.utterances]
+        values = [item.id, turns, dict(item.metadata), dict(item.profile), item.is_verbatim]
+    return json.dumps(values, separators=(",", ":")).encode("ascii")
 
 
-def summarized(
-    opened: Opened, dialogues: Iterable[Dialogue], at: Callable[[int], None], group: int = GROUP
-) -> Iterator[PresentedSummary]:
-    """One summary per dialogue, in order; one that failed among others is tried again alone.
+def unpacked(line: bytes) -> Dialogue | Summary:
+    """The dialogue of a line; of what cannot be read the record that says so."""
+    values = json.loads(line)
+    if len(values) == 2:
+        return Summary("", values[0], status="error", reason=values[1])
+    id, turns, *rest = values
+    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, (), *rest)
 
-    ``at`` is told the number of the first dialogue of each group before its work begins.
+
+def place_of(problem: ReadProblem) -> str:
+    """Where a record that cannot be read stands, which is its id: ``calls.jsonl:17``."""
+    return f"{problem.file}:{problem.line}" if problem.line else problem.file
+
+
+def record_line(values: Mapping[str, Any]) -> RecordLine:
+    """A record without ``timings``: the same dialogue gives the same bytes."""
+    return values["status"], json.dumps({**values, "timings": {}}, ensure_ascii=False)
+
+
+def failure_line(line: bytes, reason: str) -> RecordLine:
+    """The record of a dialogue that has no summary."""
+    item = unpacked(line)
+    return record_line(Summary("", item.id, status="error", reason=reason).to_json())
+
+
+_opened: tuple[Work, Opened] | None = None
+"""What this process has loaded."""
+
+
+def make_records(work: Work, lines: Sequence[bytes], seconds: float) -> list[RecordLine]:
+    """A record for each line, in order; the process ends if a dialogue takes so many ``seconds``.
+
+    That is the work of `faulthandler`, which ends a process that hangs in C as well.
     """
-    remaining, done = iter(dialogues), 0
-    while some := list(islice(remaining, group)):
-        at(done)
-        for dialogue, presented in zip(some, list(opened.shown(some)), strict=True):
-            again = presented.summary.status == "error" and len(some) > 1
-            yield next(opened.shown([dialogue])) if again else presented
-        done += len(some)
+    global _opened
+    if _opened is None or _opened[0] != work:
+        _opened = work, work.open()
+    items = [unpacked(line) for line in lines]
+    made = _opened[1].records(item for item in items if isinstance(item, Dialogue))
+    records = []
+    with open(os.devnull, "w") as nowhere:
+        try:
+            for item in items:
+                faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+                values = item.to_json() if isinstance(item, Summary) else next(made)
+                records.append(record_line(values))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+    return records
 
 
-def batch_record(presented: PresentedSummary) -> dict[str, object]:
-    """A summary as JSON values without ``timings``: the same dialogue gives the same bytes."""
-    return replace(presented, summary=replace(presented.summary, timings={})).to_json()
+class LocalPool:
+    """Processes of this machine: ``most`` groups of lines at a time; ``deaths`` are what a future
+    ends with whose worker died.
+
+    They are forked from a server that has our code loaded and nothing else: starting one takes no
+    time, and it inherits no thread and no lock.
+    """
+
+    deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)
+
+    def __init__(self, work: Work, workers: int, seconds: float) -> None:
+        os.environ.update(_ONE_THREAD)
+        self._work, self._workers, self._seconds = work, workers, seconds
+        self.most = 2 * workers
+        self._start()
+
+    def _start(self) -> None:
+        context = get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+        self._pool = ProcessPoolExecutor(self._workers, context, _end_with_parent)
+
+    def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
+        """Have some lines worked on."""
+        try:
+            return self._pool.submit(make_records, self._work, lines, self._seconds)
+        except BrokenProcessPool as error:  # it died while it was idle, or just now
+            failed: Future[list[RecordLine]] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def renew(self) -> None:
+        """Start another pool; a broken one fails all that it had."""
+        self._pool.shutdown()
+        self._start()
+
+    def close(self) -> None:
+        """End all of them, whatever they are doing."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            process.kill()
+
+
+def _end_with_parent() -> None:
+    """Begin a worker: Ctrl-C is for the one who waits, and who is killed takes it along."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+class RayPool:
+    """Tasks of a Ray cluster, one started here or a running one; each takes a CPU."""
+
+    def __init__(self, work: Work, workers: int, seconds: float, address: str = "") -> None:
+        with needs_extra("--engine ray", "ray"):
+            import ray
+        self._ray = ray
+        try:
+            ray.init(
+                address=address or "local",
+                num_cpus=None if address else workers,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise DialogistError(f"Ray cannot be reached: {error}") from None
+        environment = {"env_vars": _ONE_THREAD}
+        remote = ray.remote(num_cpus=1, max_retries=0, runtime_env=environment)
+        self._task = remote(make_records)
+        self._work, self._seconds, self.most = work, seconds, workers
+        errors = ray.exceptions
+        self.deaths: tuple[type[Exception], ...]
+        self.deaths = (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError)
+
+    def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
+        """Have some lines worked on."""
+        future: Future[list[RecordLine]]
+        future = self._task.remote(self._work, lines, self._seconds).future()
+        return future
+
+    def renew(self) -> None:
+        """Ray starts other workers by itself."""
+
+    def close(self) -> None:
+        """End what was started here."""
+        self._ray.shutdown()
+
+
+Pool: TypeAlias = LocalPool | RayPool

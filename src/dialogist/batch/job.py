@@ -1,0 +1,289 @@
+"""`run_job`: reads, has records made, puts parts in their place, and notes what is done."""
+
+import hashlib
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dialogist.batch.journal import MANIFEST, Journal, ShardDone, Totals
+from dialogist.batch.sinks import Sink
+from dialogist.batch.sources import SourceItem
+from dialogist.batch.work import (
+    Engine,
+    LocalPool,
+    Pool,
+    RayPool,
+    RecordLine,
+    Work,
+    failure_line,
+    packed,
+    place_of,
+)
+from dialogist.errors import DataError, DialogistError
+from dialogist.records import JSON, Dialogue
+
+SHARD_SIZE = 1_000
+MOST_JOB_SHARD = 1 << 24
+"""Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
+_GROUP = 20  # dialogues that a worker is given at a time
+_DEATHS_IN_A_ROW = 5  # of dialogues alone: something else is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """How a job is to be run; ``folder`` is where its journal lies.
+
+    ``time_limit``: seconds that a dialogue may take. ``address``: of a Ray cluster; empty: one is
+    started for this run. ``max_workers``: tasks of a cluster that grows, if more than ``workers``.
+    ``grown``: the inputs may have more at their end than before.
+    """
+
+    work: Work
+    folder: Path
+    sink: Sink
+    workers: int = 1
+    shard_size: int = SHARD_SIZE
+    time_limit: float = 600.0
+    engine: Engine = "local"
+    address: str = ""
+    max_workers: int = 0
+    restart: bool = False
+    grown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far a run is: records that it made and that an earlier run had made, and their bytes."""
+
+    done: int
+    failed: int
+    bytes: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who is told of progress, and of what a person should know."""
+
+    progress: Callable[[JobProgress], None]
+    note: Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Shard:
+    """Items as lines of JSON; ``digest`` is the SHA-256 of all, ``records`` what came so far."""
+
+    number: int
+    lines: list[bytes]
+    digest: str
+    records: dict[int, RecordLine] = field(default_factory=dict)
+
+
+class Cutter:
+    """Cuts items into shards and notes which ids come twice.
+
+    A shard depends on the input and on the limits alone, so a run that goes on cuts the same ones.
+    """
+
+    def __init__(self, size: int = SHARD_SIZE) -> None:
+        self._size = size
+        self._ids = array("Q")
+
+    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
+        """All items, in order."""
+        number, lines, size = 0, list[bytes](), 0
+        for item in items:
+            identity = item.id if isinstance(item, Dialogue) else place_of(item)
+            data = identity.encode("utf-8", "surrogatepass")
+            digest = hashlib.blake2b(data, digest_size=8).digest()
+            self._ids.append(int.from_bytes(digest, "little"))
+            lines.append(packed(item))
+            size += len(lines[-1])
+            if len(lines) == self._size or size >= MOST_JOB_SHARD:
+                yield Shard(number, lines, hashlib.sha256(b"\n".join(lines)).hexdigest())
+                number, lines, size = number + 1, [], 0
+        if lines:
+            yield Shard(number, lines, hashlib.sha256(b"\n".join(lines)).hexdigest())
+
+    def doubles(self) -> int:
+        """How many items had the id of an earlier one; eight bytes an item are held to tell."""
+        if not self._ids:
+            return 0
+        return len(self._ids) - len(np.unique(np.frombuffer(self._ids, dtype=np.uint64)))
+
+
+def run_job(
+    plan: JobPlan, items: Iterable[SourceItem], description: Mapping[str, JSON], watcher: Watcher
+) -> Totals:
+    """Have one record for each item in its place, whatever was done before; the sums.
+
+    ``description`` says what the items are made of: a job that was begun with another one is not
+    gone on with.
+
+    Raises:
+        UsageError: another process is at this job, or it was begun with other settings.
+        DialogistError: the input is not what it was, or something cannot be read or written.
+    """
+    settings = plan.work.open().settings
+    cut: dict[str, JSON] = {"form": plan.sink.form, "shard_size": plan.shard_size}
+    with Journal.alone(plan.folder, {**description, **cut}) as journal:
+        if plan.restart:
+            journal.clear()  # first: killed between the two, parts without a journal are refused
+            plan.sink.clear()
+        plan.sink.begin(new=not journal.exists)
+        journal.begin(settings, plan.grown)
+        lost = [shard for shard in journal.done.values() if not plan.sink.holds(shard)]
+        if lost:
+            journal.forget(shard.number for shard in lost)
+            watcher.note(f"{plan.folder}: {len(lost)} parts are gone or damaged: made again")
+        if journal.complete is not None:
+            watcher.note(f"{plan.folder}: this job is complete: nothing is done again")
+            plan.sink.finish(plan.folder / MANIFEST)  # a kill may have come just before
+            return journal.complete
+        pool: Pool
+        if plan.engine == "ray":
+            most = max(plan.workers, plan.max_workers)
+            pool = RayPool(plan.work, most, plan.time_limit, plan.address)
+        else:
+            pool = LocalPool(plan.work, plan.workers, plan.time_limit)
+        try:
+            return _Run(plan, journal, pool, watcher).finish(items)
+        finally:
+            pool.close()
+
+
+class _Run:
+    """One run of a job that is not complete."""
+
+    def __init__(self, plan: JobPlan, journal: Journal, pool: Pool, watcher: Watcher) -> None:
+        self._plan, self._journal, self._pool, self._watcher = plan, journal, pool, watcher
+        self._kept = journal.summed().records
+        self._made: Counter[str] = Counter()
+        self._cutter = Cutter(plan.shard_size)
+        self._at_work: dict[Future[list[RecordLine]], tuple[Shard, int]] = {}
+        self._deaths = 0  # in a row
+
+    def finish(self, items: Iterable[SourceItem]) -> Totals:
+        """Do all that is missing."""
+        for shard in self._missing(items):
+            for start in range(0, len(shard.lines), _GROUP):
+                while len(self._at_work) >= self._pool.most:
+                    self._collect()
+                group = self._pool.submit(shard.lines[start : start + _GROUP])
+                self._at_work[group] = shard, start
+        while self._at_work:
+            self._collect()
+        totals = self._journal.finish(self._cutter.doubles())
+        self._plan.sink.finish(self._plan.folder / MANIFEST)
+        return totals
+
+    def _missing(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
+        """The shards that are not done; of those that are, see that their input is the same.
+
+        Raises:
+            DataError: it is not.
+        """
+        left = set(self._journal.done)
+        last = max(left, default=0)
+        for shard in self._cutter.shards(items):
+            known = self._journal.done.get(shard.number)
+            left.discard(shard.number)
+            if known is not None and known.input == shard.digest:
+                continue
+            if known is not None:
+                # The last one was not full, or ended in a line that was not yet whole.
+                more = len(shard.lines) - known.records
+                if not self._plan.grown or more < (shard.number < last):
+                    raise self._changed(shard.number)
+                self._kept -= known.records
+            yield shard
+        if left:
+            raise self._changed(min(left))
+
+    def _changed(self, number: int) -> DataError:
+        return DataError(
+            f"{self._plan.folder}: the input changed since this job was begun (shard {number} "
+            "differs): give the same input, name another --output, or start over with --restart"
+        )
+
+    def _collect(self) -> None:
+        """Wait for some records; what died is done again, one dialogue at a time."""
+        wait(self._at_work, return_when=FIRST_COMPLETED)
+        dead = self._take_done()
+        if dead:
+            self._watcher.note("a worker died: what it had is done again, one dialogue at a time")
+            self._pool.renew()
+            dead += self._take_done()
+        for shard, start in dead:
+            for place, line in enumerate(shard.lines[start : start + _GROUP], start):
+                self._keep(shard, place, [self._alone(shard, line)])
+        progress = JobProgress(
+            self._made["done"], self._made["failed"], self._made["bytes"], self._kept
+        )
+        self._watcher.progress(progress)
+
+    def _take_done(self) -> list[tuple[Shard, int]]:
+        """Keep the records that are there; the groups whose worker died."""
+        dead = []
+        for group in [group for group in self._at_work if group.done()]:
+            shard, start = self._at_work.pop(group)
+            try:
+                self._keep(shard, start, group.result())
+            except self._pool.deaths:
+                dead.append((shard, start))
+        return dead
+
+    def _alone(self, shard: Shard, line: bytes) -> RecordLine:
+        """The record of a dialogue that a worker may have died of; one that kills again has none.
+
+        Raises:
+            DialogistError: that happens to one dialogue after the other.
+        """
+        begun = time.monotonic()
+        try:
+            [record] = self._pool.submit([line]).result()
+        except self._pool.deaths:
+            self._pool.renew()
+            self._deaths += 1
+            if self._deaths == _DEATHS_IN_A_ROW:
+                raise DialogistError(
+                    f"shard {shard.number}: {self._deaths} workers died, each of another dialogue: "
+                    "is there enough memory? Run the same command again to go on"
+                ) from None
+            limit = self._plan.time_limit
+            took = time.monotonic() - begun >= limit
+            how = f"gave no answer for {limit:g} seconds" if took else "died"
+            record = failure_line(line, f"the process that summarized it {how}, even alone")
+            self._watcher.note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
+        else:
+            self._deaths = 0
+        return record
+
+    def _keep(self, shard: Shard, start: int, records: list[RecordLine]) -> None:
+        """Keep records; with the last one of a shard, its part is written, and then its line.
+
+        Killed between the two, it is done again.
+        """
+        shard.records.update(enumerate(records, start))
+        self._made["done"] += len(records)
+        self._made["failed"] += sum(status == "error" for status, _ in records)
+        self._made["bytes"] += sum(len(line) for _, line in records)
+        if len(shard.records) < len(shard.lines):
+            return
+        ordered = [shard.records[place] for place in range(len(shard.lines))]
+        size, sha256 = self._plan.sink.write(shard.number, [line for _, line in ordered])
+        done = ShardDone(
+            number=shard.number,
+            records=len(ordered),
+            statuses=dict(sorted(Counter(status for status, _ in ordered).items())),
+            bytes=size,
+            sha256=sha256,
+            input=shard.digest,
+        )
+        self._journal.add(done)

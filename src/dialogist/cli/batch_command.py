@@ -1,0 +1,403 @@
+"""``dialogist batch``: any number of dialogues in, a folder of records out, each exactly once."""
+
+import time
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import Meter, note
+from dialogist.cli.flags import (
+    AllowNetwork,
+    Evidence,
+    Focus,
+    FormName,
+    LengthName,
+    Mask,
+    MaskNames,
+    PerspectiveName,
+    Quiet,
+    Speaker,
+    Words,
+    WriterName,
+    open_summarizer,
+    summary_options,
+)
+from dialogist.cli.inputs import (
+    Column,
+    Encoding,
+    InputFormat,
+    InternalNotes,
+    OneDialogue,
+    Sorted,
+    Where,
+    check_apart,
+    expected_records,
+    read_options,
+)
+from dialogist.cli.summarize_command import tally
+from dialogist.errors import DataError, UsageError
+from dialogist.language.tokens import counted
+from dialogist.records import JSON, Dialogue, SummaryOptions
+
+if TYPE_CHECKING:
+    from dialogist.batch.job import JobProgress
+    from dialogist.batch.journal import Totals
+    from dialogist.batch.sinks import Sink
+    from dialogist.batch.sources import RecordOrigin
+    from dialogist.formats import ReadOptions
+    from dialogist.summarizer import Summarizer
+
+_FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
+_FIRST = 20  # dialogues and, below, seconds after which the cost of a job can be told
+_FIRST_SECONDS = 5.0
+_WORTH_TELLING = 60.0  # seconds that are left: of less nobody wants an estimate
+
+
+class Engines(StrEnum):
+    """Where a job's workers are."""
+
+    local = "local"
+    ray = "ray"
+
+
+class Parts(StrEnum):
+    """Forms of a job's parts."""
+
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+def batch(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IN...",
+            help="Files, folders, 'patterns*', URLs such as s3://..., tables (sqlite:///FILE#TABLE).",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PLACE",
+            help="Folder, URL or table to write to; a folder can be gone on with.",
+        ),
+    ] = "",
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the journal of the job (needed where --output is a URL or a table)."
+        ),
+    ] = None,
+    format: Annotated[
+        Parts, typer.Option("--format", "-f", help="Form of the parts.")
+    ] = Parts.jsonl,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes, each with a writer and one thread.")
+    ] = 1,
+    max_workers: Annotated[
+        int,
+        typer.Option(
+            min=0, max=4_096, help="Of a Ray cluster that grows: as many tasks as it has room for."
+        ),
+    ] = 0,
+    engine: Annotated[
+        Engines, typer.Option(help="Processes of this machine, or tasks of a Ray cluster.")
+    ] = Engines.local,
+    address: Annotated[
+        str, typer.Option(help="Address of a running Ray cluster (default: one started here).")
+    ] = "",
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only show the first N summaries, and what all would cost."),
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Throw away what was done, and start over.")
+    ] = False,
+    grow: Annotated[
+        bool,
+        typer.Option("--grow", help="The input has more at its end than before: do what is new."),
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only files changed since 2026-11-01; of tables COLUMN=2026-11-01.",
+        ),
+    ] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            min=1, metavar="SECONDS", help="Stay, and do what is new so often (Ctrl-C ends it)."
+        ),
+    ] = None,
+    shard_size: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Dialogues of a part.")
+    ] = 1_000,
+    time_limit: Annotated[
+        float,
+        typer.Option(min=1, help="Seconds for a dialogue after which its worker is replaced."),
+    ] = 600,
+    writer: WriterName = "highlights",
+    form: FormName = None,
+    length: LengthName = "medium",
+    words: Words = None,
+    focus: Focus = None,
+    perspective: PerspectiveName = None,
+    speaker: Speaker = None,
+    evidence: Evidence = True,
+    mask: Mask = None,
+    mask_names: MaskNames = "none",
+    input_format: InputFormat = "auto",
+    column: Column = None,
+    where: Where = None,
+    encoding: Encoding = "",
+    one_dialogue: OneDialogue = False,
+    by_neighbours: Sorted = False,
+    internal_notes: InternalNotes = False,
+    allow_network: AllowNetwork = False,
+    quiet: Quiet = False,
+) -> int:
+    """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
+    from dialogist.batch.job import JobPlan, Watcher, run_job
+    from dialogist.batch.journal import known_inputs
+    from dialogist.batch.sources import Since, items_of, origins_of, shown_name
+    from dialogist.batch.work import SummaryWork
+
+    faults = {
+        "--address goes with --engine ray": address and engine is not Engines.ray,
+        "--max-workers goes with --engine ray": max_workers and engine is not Engines.ray,
+        "--watch goes neither with --sample nor with --restart": watch is not None
+        and (sample is not None or restart),
+        "--output: name the folder, URL or table to write to (or give --sample N)": not output
+        and sample is None,
+    }
+    for fault, is_there in faults.items():
+        if is_there:
+            raise UsageError(fault)
+    check_apart(output, inputs)
+    options = summary_options(
+        speaker, length, words, focus, perspective, mask, mask_names, evidence
+    )
+    read = read_options(
+        input_format,
+        column,
+        where,
+        encoding,
+        one_dialogue=one_dialogue,
+        by_neighbours=by_neighbours,
+        internal_notes=internal_notes,
+    )
+    summarizer = open_summarizer(writer, form)
+    recent = None if since is None else Since.parse(since)
+    if sample is not None:
+        origins = origins_of(inputs, recent, (), note)
+        return _show_sample(summarizer, options, origins, read, sample)
+    folder, sink = _destination(output, state, format)
+    plan = JobPlan(
+        SummaryWork(writer, options, summarizer.form),
+        folder,
+        sink,
+        workers,
+        shard_size,
+        time_limit,
+        engine.value,
+        address,
+        max_workers,
+        restart,
+        grow or watch is not None,
+    )
+
+    def look(known: Sequence[str]) -> "list[RecordOrigin]":
+        return origins_of(inputs, recent, known, note)
+
+    def run(origins: "list[RecordOrigin]") -> int:
+        about: dict[str, JSON] = {
+            "inputs": [[origin.name, origin.size] for origin in origins],
+            "reading": {
+                "format": read.format,
+                "columns": dict(read.columns),
+                "where": [str(condition) for condition in read.where],
+                "encoding": read.encoding,
+                "one_dialogue": read.one_dialogue,
+                "sorted": read.by_neighbours,
+                "internal_notes": read.internal_notes,
+                "since": since,
+            },
+            "output": shown_name(output) if state is not None else "",  # a folder may be moved
+        }
+        meter = _JobMeter(_expected(origins), quiet)
+        totals = run_job(plan, items_of(origins, read, note), about, Watcher(meter, note))
+        meter.finish(totals)
+        return 3 if totals.failed else 0
+
+    try:
+        if watch is not None:
+            _watch_inputs(folder, look, run, watch)
+        return run(look(known_inputs(folder) if plan.grown and not restart else ()))
+    except KeyboardInterrupt:
+        note("stopped: run the same command again to go on", own=True)
+        raise
+
+
+def _destination(output: str, state: Path | None, parts: Parts) -> "tuple[Path, Sink]":
+    """The folder of the journal, and where the parts go.
+
+    Raises:
+        UsageError: the two do not go together, or a file is named where a folder is wanted.
+    """
+    from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
+    from dialogist.batch.sources import kind_of, path_of
+
+    kind = kind_of(output)
+    if kind == "path":
+        folder = path_of(output)
+        if state is not None:
+            raise UsageError("--state goes with an --output that is a URL or a table")
+        if folder.is_file() or (not folder.exists() and folder.suffix in _FILE_ENDINGS):
+            raise UsageError(f"--output {output}: a job writes a folder of parts: name a folder")
+        return folder, FolderSink(folder, parts.value)
+    if state is None:
+        raise UsageError("--state FOLDER: name a folder here for the journal of the job")
+    if kind == "url":
+        return state, UrlSink(output, parts.value)
+    if parts is Parts.parquet:
+        raise UsageError("--format parquet does not go with a table")
+    return state, TableSink(output)
+
+
+def _expected(origins: "list[RecordOrigin]") -> int | None:
+    """How many dialogues there are, going by the names of files."""
+    paths = [origin.path for origin in origins if origin.path is not None]
+    return expected_records(paths) if len(paths) == len(origins) else None
+
+
+class _JobMeter:
+    """Shows the progress of a job, and once what the rest of it costs."""
+
+    def __init__(self, total: int | None, quiet: bool) -> None:
+        """``total``: how many dialogues there are, if that is known."""
+        self._total, self._quiet = total, quiet
+        self._meter: Meter | None = None
+        self._estimated = False
+
+    def __call__(self, progress: "JobProgress") -> None:
+        """So far it is."""
+        left = None if self._total is None else max(0, self._total - progress.kept)
+        if self._meter is None:
+            if progress.kept:
+                note(f"{counted(progress.kept, 'records')} of the run before are kept", own=True)
+            self._meter = Meter("summarized", left, "dialogues")
+        self._meter.failed = progress.failed
+        self._meter.update(progress.done)
+        seconds = self._meter.seconds
+        if self._estimated or progress.done < _FIRST or seconds < _FIRST_SECONDS:
+            return
+        self._estimated = True
+        rate = progress.done / seconds
+        if left is None or (left - progress.done) / rate > _WORTH_TELLING:
+            note(estimate(left, rate, progress.bytes / progress.done), own=True)
+
+    def finish(self, totals: "Totals") -> None:
+        """Close it with what came out."""
+        if self._meter is not None:
+            self._meter.finish()
+        if not self._quiet:
+            note(tally(totals.statuses), own=True)
+        if totals.double_ids:
+            note(
+                f"{counted(totals.double_ids, 'records')} with the id of an earlier one: join them "
+                "with their dialogues by order, not by id",
+                own=True,
+            )
+        if totals.failed:
+            note(
+                f"{counted(totals.failed, 'records')} with the status error and a reason; the "
+                "others are done",
+                own=True,
+            )
+
+
+def estimate(total: int | None, rate: float, size: float) -> str:
+    """What so many dialogues cost: ``estimate: 100,000 dialogues at 52/s: 32 min, 310 MB``.
+
+    ``rate``: dialogues a second; ``size``: bytes of a record.
+    """
+    count, each = (1_000, "every ") if total is None else (total, "")
+    seconds, megabytes = count / rate, count * size / 1e6
+    duration = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    duration = duration if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
+    space = f"{megabytes:.3g} MB" if megabytes < 1_000 else f"{megabytes / 1_000:.3g} GB"
+    return f"estimate: {each}{counted(count, 'dialogues')} at {rate:,.3g}/s: {duration}, {space}"
+
+
+def _show_sample(
+    summarizer: "Summarizer",
+    options: SummaryOptions,
+    origins: "list[RecordOrigin]",
+    read: "ReadOptions",
+    count: int,
+) -> int:
+    """Print the summaries of the first dialogues, and what all would cost; the exit code."""
+    from dialogist.batch.sources import items_of
+    from dialogist.batch.work import record_line
+    from dialogist.render import text_of
+
+    failed, done, seconds, size = 0, 0, 0.0, 0
+    for item in islice(items_of(origins, read, note), count):
+        if not isinstance(item, Dialogue):
+            failed += 1
+            note(str(item))
+            continue
+        begun = time.perf_counter()
+        result = summarizer.result(item, options)
+        seconds += time.perf_counter() - begun
+        done += 1
+        status, line = record_line(result.to_json())
+        size += len(line)
+        failed += status == "error"
+        print(text_of(result))
+    if done:
+        cost = estimate(_expected(origins), done / seconds, size / done)
+        note(f"{cost}, by one worker", own=True)
+    return 3 if failed else 0
+
+
+def _watch_inputs(
+    folder: Path,
+    look: "Callable[[Sequence[str]], list[RecordOrigin]]",
+    run: "Callable[[list[RecordOrigin]], object]",
+    seconds: float,
+) -> None:
+    """Run a job again and again over what its inputs have become, until somebody ends it.
+
+    ``look`` finds the inputs, those it is given the names of first. A file is read once its size is
+    the same at two looks; before that somebody may be writing it. Inputs that are not there are
+    waited for.
+    """
+    from dialogist.batch.journal import known_inputs
+
+    before: dict[str, int | None] = {}
+    done: list[tuple[str, int | None]] | None = None
+    while True:
+        known = known_inputs(folder)
+        try:
+            origins = look(known)
+        except DataError as error:
+            origins = []
+            if done is None:
+                note(f"{error}: waiting for it", own=True)
+                done = []
+        settled = [origin for origin in origins if before.get(origin.name, -1) == origin.size]
+        before = {origin.name: origin.size for origin in origins}
+        now = [(origin.name, origin.size) for origin in settled]
+        is_new = now != done or any(size is None for _, size in now)  # a table may have more
+        if settled and is_new and set(known) <= {name for name, _ in now}:
+            run(settled)
+            done = now
+        time.sleep(seconds)
