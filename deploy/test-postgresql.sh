@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run the tests of the service on a PostgreSQL of their own, which is deleted afterwards.
-# Needs Debian's package postgresql; tests/serve runs on SQLite alone without it.
+# Needs Debian's package postgresql; tests/service runs on SQLite alone without it.
 set -eu
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 if [ -z "$bin" ]; then
@@ -23,4 +23,4 @@ cd - >/dev/null
 as "$bin/createdb" -h "$folder" -U tester service
 chmod 755 "$folder"
 DIALOGIST_TEST_POSTGRESQL="postgresql://tester@/service?host=$folder" \
-  "${PYTHON:-python3}" -m pytest tests/serve "$@"
+  "${PYTHON:-python3}" -m pytest tests/service "$@"

@@ -12,13 +12,13 @@ import pytest
 import sqlalchemy as sa
 import uvicorn
 
-from dialogist.pipeline.summarizer import Summarizer
+from dialogist.records import Draft
 from dialogist.service import tables
-from dialogist.service.app import create_app
 from dialogist.service.keys import add_key
-from dialogist.service.server import config_of
+from dialogist.service.server import config_of, create_app
 from dialogist.service.settings import Settings
 from dialogist.service.tables import open_store
+from dialogist.summarizer import Summarizer
 
 
 def stores():
@@ -49,8 +49,8 @@ class Service:
         self.app, self.engine, self.key = app, engine, key
 
     @property
-    def worker(self):
-        return self.app.state.service.worker
+    def queue(self):
+        return self.app.state.service.queue
 
     def client(self, key=None, **headers):
         """A client with a key ("": without one)."""
@@ -61,31 +61,31 @@ class Service:
 
 
 @asynccontextmanager
-async def running(engine, model=None, load=None, **settings):
+async def running(engine, writer="highlights", load=None, **settings):
     """Start a service on a store, and stop it."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    app = create_app(chosen, engine, load or (lambda: model or Summarizer.load("default")))
+    app = create_app(chosen, engine, load or (lambda: Summarizer(writer)))
     async with app.router.lifespan_context(app):
         with engine.connect() as connection:
             count = connection.scalar(sa.select(sa.func.count()).select_from(tables.keys))
         yield Service(app, engine, add_key(engine, f"test {count}"))
 
 
-def ask(engine, conversation, model=None, load=None, **settings):
-    """Run ``conversation(service)`` with a service on a store; ``load`` gives each model."""
+def ask(engine, conversation, writer="highlights", load=None, **settings):
+    """Run ``conversation(service)`` with a service on a store; ``load`` gives each summarizer."""
 
     async def all_of_it():
-        async with running(engine, model, load, **settings) as service:
+        async with running(engine, writer, load, **settings) as service:
             return await conversation(service)
 
     return asyncio.run(all_of_it())
 
 
 @contextmanager
-def listening(engine, model=None, **settings):
+def listening(engine, writer="highlights", **settings):
     """A service behind a real socket; its port."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    app = create_app(chosen, engine, lambda: model or Summarizer.load("default"))
+    app = create_app(chosen, engine, lambda: Summarizer(writer))
     server = uvicorn.Server(config_of(chosen, app))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -99,3 +99,19 @@ def listening(engine, model=None, **settings):
         finally:
             server.should_exit = True
             thread.join()
+
+
+class Slow:
+    """A writer that waits for ``go`` before each dialogue; ``begun`` has their ids."""
+
+    name, licence, language, at_once = "slow", "", "", 1
+
+    def __init__(self, is_open=True):
+        self.go, self.begun = threading.Event(), []
+        if is_open:
+            self.go.set()
+
+    def write(self, dialogue, form, options):
+        self.begun.append(dialogue.id)
+        assert self.go.wait(20)
+        return [Draft(dialogue.utterances[0].text)]

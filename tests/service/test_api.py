@@ -10,10 +10,10 @@ from tests.service.conftest import ask
 from typer.testing import CliRunner
 
 from dialogist import __version__
-from dialogist.cli.main import app as command_line
+from dialogist.cli.main import command_line
+from dialogist.service import api
 from dialogist.service.keys import add_key
-from dialogist.service.openapi import EXAMPLE, TRANSCRIPT
-from dialogist.service.worker import Worker
+from dialogist.service.work_queue import WorkQueue
 
 CALL = {
     "id": "call-17",
@@ -23,7 +23,7 @@ CALL = {
         {"speaker": "Ann", "text": "Thank you, please use my office address."},
     ],
 }
-FAITHFUL = {"style": "faithful"}
+TRANSCRIPT = "Ann: My order 4711 has not arrived yet.\nBo: I will send a new one today.\n"
 TEXT = {"Content-Type": "text/plain"}
 JSON = {"Content-Type": "application/json"}
 
@@ -61,34 +61,35 @@ def post(path, body, **headers):
             {"mask": "output", "mask_names": "speakers"},
             ["--mask", "output", "--mask-names", "speakers"],
         ),
-        ({"template": "call"}, ["--template", "call"]),
+        ({"form": "call"}, ["--form", "call"]),
+        ({"template": "call"}, ["--form", "call"]),
         ({"focus": "Ann", "speakers": {"Ann": "Eve"}}, ["--focus", "Ann", "--speaker", "Ann=Eve"]),
     ],
 )
 def test_a_reply_is_what_the_command_line_prints(engine, tmp_path, options, flags):
     (tmp_path / "call.jsonl").write_text(json.dumps(CALL) + "\n")
-    words = ["summarize", str(tmp_path / "call.jsonl"), "--style=faithful", "--format=json", *flags]
-    [printed] = json.loads(CliRunner().invoke(command_line, words).stdout)
-    reply = ask(engine, post("/v1/summaries", {**CALL, "options": {**FAITHFUL, **options}}))
+    words = ["summarize", str(tmp_path / "call.jsonl"), "--format=json", *flags]
+    [printed] = json.loads(CliRunner().invoke(command_line("summarize"), words).stdout)
+    reply = ask(engine, post("/v1/summaries", {**CALL, "options": options}))
     assert reply.status_code == 200
     assert without_timings(reply.json()) == without_timings(printed)
 
 
 def test_a_transcript_is_read_as_text_with_options_in_the_query(engine):
-    query = "/v1/summaries?id=t1&style=faithful&length=short&evidence=false"
+    query = "/v1/summaries?id=t1&length=short&evidence=false"
     reply = ask(engine, post(query, TRANSCRIPT, **TEXT))
     assert reply.status_code == 200
     assert reply.json()["id"] == "t1"
-    assert reply.json()["sentences"][0]["evidence"] == []
+    assert reply.json()["statements"][0]["evidence"] == []
 
 
 def test_a_stream_gives_the_statements_and_then_the_whole(engine):
-    reply = ask(engine, post("/v1/summaries/stream", {**CALL, "options": FAITHFUL}))
+    reply = ask(engine, post("/v1/summaries/stream", CALL))
     events = [one.split("\n", 1) for one in reply.text.strip().split("\n\n")]
     names = [name.removeprefix("event: ") for name, _ in events]
     data = [json.loads(text.removeprefix("data: ")) for _, text in events]
-    assert names == ["statement"] * len(data[-1]["sentences"]) + ["summary"]
-    assert data[:-1] == data[-1]["sentences"]
+    assert names == ["statement"] * len(data[-1]["statements"]) + ["summary"]
+    assert data[:-1] == data[-1]["statements"]
 
 
 def test_operators_see_health_readiness_version_model_and_counts(engine):
@@ -97,11 +98,11 @@ def test_operators_see_health_readiness_version_model_and_counts(engine):
     )
     assert (health.status_code, ready.status_code) == (200, 200)
     assert version.json() == {"dialogist": __version__}
-    assert models.json()["data"][0]["id"] == "default"
+    assert models.json()["data"][0]["id"] == "highlights"
 
     async def conversation(service):
         async with service.client() as client:
-            await client.post("/v1/summaries", json={**CALL, "options": FAITHFUL})
+            await client.post("/v1/summaries", json=CALL)
             return (await client.get("/metrics")).text
 
     text = ask(engine, conversation)
@@ -114,11 +115,11 @@ def test_operators_see_health_readiness_version_model_and_counts(engine):
     [
         ({"length": "huge"}, "invalid_options"),
         ({"colour": "red"}, "invalid_options"),
-        ({"template": "/etc/passwd"}, "invalid_options"),
+        ({"form": "/etc/passwd"}, "invalid_options"),
         ({"mask_names": "all"}, "invalid_options"),
-        ({**FAITHFUL, "safe": True}, "invalid_options"),
-        ({"style": "free", "long": "cut", "length": "long"}, "invalid_options"),
-        ({**FAITHFUL, "focus": "Zoe"}, "unknown_speaker"),
+        ({"style": "free"}, "invalid_options"),
+        ({"form": "call", "template": "call"}, "invalid_options"),
+        ({"focus": "Zoe"}, "unknown_speaker"),
     ],
 )
 def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options, code):
@@ -139,10 +140,10 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({**CALL, "id": [1]}, "unreadable_dialogue"),
         ({**CALL, "profile": "gold"}, "unreadable_dialogue"),
         (
-            {**CALL, "options": {**FAITHFUL, "speakers": {"Ann": "Bo"}}},
+            {**CALL, "options": {"speakers": {"Ann": "Bo"}}},
             "invalid_options",
         ),
-        ({**CALL, "options": {**FAITHFUL, "speakers": {"Ann": ""}}}, "invalid_options"),
+        ({**CALL, "options": {"speakers": {"Ann": ""}}}, "invalid_options"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
     ],
@@ -153,22 +154,12 @@ def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
 
 
 def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
-    asked = {**CALL, "options": FAITHFUL}
+    asked = CALL
     profile = {"plan": "Gold", "x": None, "y": {"a": 1}}
     reply = ask(engine, post("/v1/summaries", {**asked, "profile": profile})).json()
     [told] = [one["message"] for one in reply["warnings"] if one["kind"] == "input"]
     assert told.startswith("profile: x, y: not read")
     assert ask(engine, post("/v1/summaries", {**asked, "profile": None})).status_code == 200
-
-
-def test_a_profile_is_used_where_the_customer_speaks_of_it(engine):
-    said = {"speaker": "Customer", "text": "I want to cancel my plan because it is too expensive."}
-    asked = {"utterances": [said, CALL["utterances"][1]], "options": FAITHFUL}
-    reply = ask(engine, post("/v1/summaries", {**asked, "profile": {"plan": "Q7", "age": 31}}))
-    [statement] = [one for one in reply.json()["sentences"] if "plan" in one["text"]]
-    assert statement["profile"] == ["profile.plan"]
-    assert "(profile: plan Q7)" in statement["text"]
-    assert "profile" not in ask(engine, post("/v1/summaries", asked)).json()["text"]
 
 
 def test_every_example_of_the_description_runs(engine):
@@ -186,9 +177,11 @@ def test_every_example_of_the_description_runs(engine):
             return described, replies
 
     described, replies = ask(engine, conversation)
+    routes = {(route.path, *map(str.lower, route.methods)) for route in api.router.routes}
+    told = {(path, method) for path, methods in described["paths"].items() for method in methods}
+    assert told == routes
     assert len(replies) >= 5
     assert {reply.status_code for reply in replies} <= {200, 201, 202}
-    assert EXAMPLE["utterances"]
     refs = set(json.dumps(described).split('"#/components/schemas/')[1:])
     known = described["components"]["schemas"]
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
@@ -230,7 +223,7 @@ def test_a_client_of_chats_gets_the_summary_as_the_answer(engine):
 
     whole, pieces, plain, bad = ask(engine, conversation)
     assert whole["choices"][0]["message"]["content"] == plain["text"]
-    assert whole["usage"]["prompt_tokens"] == plain["coverage"]["tokens_read"]
+    assert whole["usage"]["prompt_tokens"] == plain["coverage"]["words_read"]
     assert json.dumps(plain["text"])[1:-1] in pieces
     assert pieces.endswith("data: [DONE]\n\n")
     assert [one.status_code for one in bad] == [400, 400, 422]
@@ -240,24 +233,24 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
     """It is what was sent, or the reply has what was read."""
     said = [{"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."}]
     said.append({"speaker": "Bo", "text": "We will refund 40 dollars on Monday."})
-    body = {"utterances": said, "options": FAITHFUL}
+    body = {"utterances": said}
     reply = ask(engine, post("/v1/summaries", body)).json()
     assert reply["utterances"][0] == {
         "speaker": "Ann",
         "text": "Hello & hi,\nI want to return the shoes.",
     }
-    for one in (one for statement in reply["sentences"] for one in statement["evidence"]):
+    for one in (one for statement in reply["statements"] for one in statement["evidence"]):
         text = reply["utterances"][one["utterance"]]["text"]
         assert text[one["start"] : one["end"]].endswith(("shoes.", "Monday."))
     said[0]["text"] = "Hello, I want to return the shoes."
     assert "utterances" not in ask(engine, post("/v1/summaries", body)).json()
     said[0]["text"] = "<p>Call me at 415-555-0132, I want to return the shoes.</p>"
-    masked = {**body, "options": {**FAITHFUL, "mask": "output"}}
+    masked = {**body, "options": {"mask": "output"}}
     for masked["options"]["mask"] in ("output", "input"):
         reply = ask(engine, post("/v1/summaries", masked)).json()
         assert "555-0132" not in json.dumps(reply)
         assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
-        [wish] = [one["evidence"] for one in reply["sentences"] if "return" in one["text"]]
+        [wish] = [one["evidence"] for one in reply["statements"] if "return" in one["text"]]
         text = reply["utterances"][0]["text"][wish[0]["start"] : wish[0]["end"]]
         assert text == "I want to return the shoes."
 
@@ -268,8 +261,8 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
         {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
         {"speaker": "Bo", "text": "We will refund 40 dollars on Friday."},
     ]
-    reply = ask(engine, post("/v1/summaries", {"utterances": said, "options": FAITHFUL})).json()
-    [evidence] = [s["evidence"] for s in reply["sentences"] if "refund" in s["text"]]
+    reply = ask(engine, post("/v1/summaries", {"utterances": said})).json()
+    [evidence] = [s["evidence"] for s in reply["statements"] if "refund" in s["text"]]
     assert {one["utterance"] for one in evidence} == {2}
     assert reply["coverage"]["utterances"] == len(said)
     assert [one["message"] for one in reply["warnings"]] == [
@@ -282,7 +275,12 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
 def test_work_gets_what_is_left_of_the_time_to_stop(engine, monkeypatch):
     """The server waits for its requests first; stored batches begin nothing meanwhile."""
     given = []
-    monkeypatch.setattr(Worker, "close", lambda self, seconds: given.append(seconds))
+
+    async def close(self, seconds):
+        given.append(seconds)
+        return True
+
+    monkeypatch.setattr(WorkQueue, "close", close)
     before = signal.signal(signal.SIGTERM, lambda *_: None)  # as the server has one
 
     async def conversation(service):

@@ -5,12 +5,12 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from tests.service.conftest import listening
-from tests.service.test_api import CALL, FAITHFUL
-from tests.service.test_worker import Slow
+from tests.service.conftest import Slow, listening
+from tests.service.test_api import CALL
 from typer.testing import CliRunner
 
-from dialogist.cli.main import app as command_line
+from dialogist.cli.main import command_line
+from dialogist.service.api import description
 from dialogist.service.keys import add_key
 
 
@@ -18,7 +18,7 @@ from dialogist.service.keys import add_key
 def made(tmp_path_factory):
     """The module that the command wrote."""
     path = tmp_path_factory.mktemp("client") / "dialogist_client.py"
-    result = CliRunner().invoke(command_line, ["client", "--output", str(path)])
+    result = CliRunner().invoke(command_line("client"), ["client", "--output", str(path)])
     assert result.exit_code == 0
     spec = importlib.util.spec_from_file_location("dialogist_client", path)
     module = importlib.util.module_from_spec(spec)
@@ -27,20 +27,20 @@ def made(tmp_path_factory):
 
 
 def test_it_asks_all_routes(made, engine):
-    asked = {**CALL, "options": FAITHFUL}
+    asked = CALL
     called = {name for name in vars(made.Client) if not name.startswith("_")}
     with listening(engine) as port:
         client = made.Client(f"http://127.0.0.1:{port}", add_key(engine, "desk"))
         summary = client.summarize({**asked, "review": True})
         assert summary["status"] == "ok"
         text = "\n".join(f"{one['speaker']}: {one['text']}" for one in CALL["utterances"])
-        query = {"style": "faithful", "length": "short", "evidence": False}
-        assert client.summarize(text, **query)["sentences"][0]["evidence"] == []
+        query = {"length": "short", "evidence": False}
+        assert client.summarize(text, **query)["statements"][0]["evidence"] == []
         events = list(client.stream(asked))
         assert [name for name, _ in events][-1] == "summary"
         assert events[-1][1]["text"] == summary["text"]
-        batch = client.add_batch({"dialogues": [CALL], "options": FAITHFUL}, once="a")
-        again = client.add_batch({"dialogues": [CALL], "options": FAITHFUL}, once="a")
+        batch = client.add_batch({"dialogues": [CALL]}, once="a")
+        again = client.add_batch({"dialogues": [CALL]}, once="a")
         assert again["id"] == batch["id"]
         while client.batch(batch["id"])["status"] != "done":
             time.sleep(0.05)
@@ -51,7 +51,7 @@ def test_it_asks_all_routes(made, engine):
         assert client.review(waiting["id"])["summary"]["text"] == summary["text"]
         stored = client.feedback({"verdict": "approved", "review": waiting["id"]})
         assert len(stored["id"]) == 16
-        assert client.models()["data"][0]["id"] == "default"
+        assert client.models()["data"][0]["id"] == "highlights"
         assert client.version()["dialogist"]
         assert "dialogist_requests_total" in client.metrics()
         assert client.healthz() == {"status": "ok"}
@@ -59,11 +59,8 @@ def test_it_asks_all_routes(made, engine):
         assert "/v1/batches" in client.openapi()["paths"]
         said = client.complete({"messages": [{"role": "user", "content": text}]})
         assert said["choices"][0]["message"]["content"]
-    assert called == {
-        *("summarize", "stream", "add_batch", "batch", "results", "delete_batch", "feedback"),
-        *("list_reviews", "review", "models", "version", "metrics", "healthz", "readyz"),
-        *("openapi", "complete"),
-    }
+    paths = description()["paths"].values()
+    assert called == {route["operationId"] for path in paths for route in path.values()}
 
 
 def test_a_refusal_is_an_error_with_its_code(made, engine):

@@ -16,10 +16,10 @@ import pytest
 from tests.service.test_api import CALL
 from typer.testing import CliRunner
 
-from dialogist.cli import serve as command
-from dialogist.cli.main import app as command_line
+from dialogist.cli import service_command as command
+from dialogist.cli.main import command_line
+from dialogist.errors import ConfigError, UsageError
 from dialogist.formats import read_dialogues
-from dialogist.errors import ConfigError, ModelError, UsageError
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.reviews import add_feedback, feedback_of
 from dialogist.service.settings import Settings, load_settings
@@ -27,18 +27,12 @@ from dialogist.service.tables import open_store
 
 
 def run(*words):
-    return CliRunner().invoke(command_line, words)
+    return CliRunner().invoke(command_line(words[0]), words)
 
 
 @pytest.fixture
 def store(tmp_path):
     return f"sqlite:///{tmp_path / 'service.db'}"
-
-
-def test_neither_process_of_the_service_loads_torch():
-    """In faithful style nobody needs it: it would double their memory and their start."""
-    code = "import sys, dialogist.service.server; assert 'torch' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_keys_are_made_listed_and_revoked(store):
@@ -84,8 +78,8 @@ def test_no_key_is_made_where_the_service_cannot_start(store):
             command.serve(port=other.getsockname()[1], store=store)
     with pytest.raises(UsageError, match="cannot listen"):
         command.serve(host="no.such.host.invalid", store=store)
-    with pytest.raises(ModelError, match="nope"):
-        command.serve(port=0, model="nope", store=store)
+    with pytest.raises(UsageError, match="nope"):
+        command.serve(port=0, writer="nope", store=store)
     assert valid_keys(open_store(store)) == []
 
 
@@ -100,11 +94,42 @@ def test_what_annotators_wrote_is_stored_and_what_cannot_be_read_is_told(store, 
     assert "1 record could not be read" in told
 
 
+def test_what_annotators_write_is_stored_with_the_rest_and_once(store, tmp_path):
+    engine = open_store(store)
+    add_key(engine, "desk")
+    engine.dispose()
+    turns = [["Ann Lee", "My number is 555 010 0199."], ["Bo", "I will call you."]]
+    records = [
+        {"id": "a", "turns": turns, "summaries": ["Bo will call 555 010 0199."]},
+        {
+            "id": "b",
+            "turns": turns,
+            "summaries": ["Bo will call."],
+            "metadata": {"draft_kept": True},
+        },
+        {"id": "c", "turns": turns},
+    ]
+    path = tmp_path / "summaries.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    words = ["feedback", "import", str(path), "--key", "desk", "--store", store]
+    refused = run(*words)
+    assert "--consent" in str(refused.exception)
+    assert "2 dialogues stored" in run(*words, "--consent").output
+    assert "0 dialogues stored; 2 dialogues stored before" in run(*words, "--consent").output
+    unknown = run(*words[:4], "nobody", *words[5:], "--consent")
+    assert "there is no such key" in str(unknown.exception)
+    run("feedback", "export", "--store", store, "--output", str(tmp_path / "pairs.jsonl"))
+    found = list(read_dialogues(tmp_path / "pairs.jsonl"))
+    assert [one.id for one in found] == ["a", "b"]
+    assert found[0].references == ("[PERSON_2] will call [PHONE_1].",)
+    assert "0199" not in (tmp_path / "pairs.jsonl").read_text()
+
+
 def test_settings_come_from_file_environment_and_flags(tmp_path):
     (tmp_path / "service.yaml").write_text("port: 1\nqueue_requests: 7\nhost: localhost\n")
-    environment = {"DIALOGIST_SERVE_PORT": "2", "DIALOGIST_SERVE_MODEL": "123", "HOME": "/"}
+    environment = {"DIALOGIST_SERVE_PORT": "2", "DIALOGIST_SERVE_WRITER": "123", "HOME": "/"}
     found = load_settings(tmp_path / "service.yaml", {"host": "::1", "store": None}, environment)
-    assert (found.port, found.queue_requests, found.host, found.model) == (2, 7, "::1", "123")
+    assert (found.port, found.queue_requests, found.host, found.writer) == (2, 7, "::1", "123")
     with pytest.raises(ConfigError, match="did you mean 'DIALOGIST_SERVE_PORT'"):
         load_settings(None, {}, {"DIALOGIST_SERVE_PROT": "2"})
     with pytest.raises(ConfigError, match="DIALOGIST_SERVE_PORT: key 'port'"):
@@ -128,11 +153,8 @@ def test_a_process_gives_a_first_key_answers_and_drains(store):
             said = [
                 {"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)
             ]
-            body = json.dumps({**CALL, "utterances": said, "options": {"style": "faithful"}})
+            body = json.dumps({**CALL, "utterances": said})
             headers = {"Content-Type": "application/json"}
-            [model] = _children(process.pid, "model_process")
-            os.kill(model, signal.SIGKILL)
-            assert client.post("/v1/summaries", content=body, headers=headers).status_code == 200
             with ThreadPoolExecutor(20) as pool:
                 sent = [
                     pool.submit(client.post, "/v1/summaries", content=body, headers=headers)
@@ -151,61 +173,47 @@ def test_a_process_gives_a_first_key_answers_and_drains(store):
     assert os.path.exists(store.removeprefix("sqlite:///"))
 
 
-HANGS = """
-import re, sys
-if "dialogist.service.model_process" in sys.orig_argv:
-    from dialogist.pipeline import summarizer
-    real = summarizer.faithful_summaries
-    def patched(dialogues, *others):
-        if dialogues[0].id == "hangs":
-            re.match("(a+)+b", 60 * "a")  # for years, and no other thread runs meanwhile
-        return real(dialogues, *others)
-    summarizer.faithful_summaries = patched
-"""
-
-
 @pytest.mark.slow
-def test_a_dialogue_that_hangs_the_model_is_quarantined(store, tmp_path, monkeypatch):
-    """Requests that come while it hangs are answered."""
-    (tmp_path / "sitecustomize.py").write_text(HANGS)
-    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    monkeypatch.setenv("PYTHONPATH", path)
-    monkeypatch.setenv("DIALOGIST_SERVE_STALL_SECONDS", "1")
+def test_a_killed_service_loses_nothing_of_a_stored_batch(store):
+    """kill -9 in the middle of 200 dialogues; another start does the rest, each once, in order."""
     process, address, key = _started(store)
+    dialogues = [{**CALL, "id": str(n)} for n in range(200)]
     bearer = {"Authorization": f"Bearer {key}"}
-    said = [{"speaker": "Ann", "text": "I will call you at noon today."}]
-    dialogues = [{"id": "hangs", "utterances": said}, *({**CALL, "id": f"{n}"} for n in range(5))]
     try:
-        with (
-            httpx2.Client(base_url=address, headers=bearer, timeout=60) as client,
-            ThreadPoolExecutor(6) as pool,
-        ):
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
             _wait_for(client)
-
-            def ask(dialogue):
-                body = {**dialogue, "options": {"style": "faithful"}}
-                reply = client.post("/v1/summaries", json=body)
-                return reply.json().get("code", reply.status_code)
-
-            found = list(pool.map(ask, dialogues))
-            assert found == ["internal", *[200] * 5]
-            assert list(map(ask, dialogues[:2])) == ["quarantined", 200]
+            path = client.post("/v1/batches", json={"dialogues": dialogues}).headers["Location"]
+            while client.get(path).json()["done"] < 20:
+                time.sleep(0.01)
+            process.kill()
+            process.wait()
+        process.stderr.close()
+        process, address, _ = _started(store, key=key)
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            _wait_for(client)
+            for _ in range(400):  # what the dead process had leased is free after a minute
+                status = client.get(path).json()
+                if status["status"] == "done":
+                    break
+                time.sleep(0.5)
+            results = client.get(f"{path}/results").text.splitlines()
+        assert (status["done"], status["failed"]) == (200, 0)
+        assert [json.loads(line)["id"] for line in results] == [str(n) for n in range(200)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-        assert process.stderr.read().count("the process of the model hangs") == 2
     finally:
         process.kill()
         process.stderr.close()
 
 
-def _started(store, *flags):
-    """A service in a process of its own; the process, its address and the first key."""
+def _started(store, *flags, key=""):
+    """A service in a process of its own; the process, its address and a key: the first one."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ["-m", "dialogist", "serve", "--port", str(port), "--store", store, *flags]
     process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
-    key = process.stderr.readline().split("#key=")[1].strip()
+    key = key or process.stderr.readline().split("#key=")[1].strip()
     return process, f"http://127.0.0.1:{port}", key
 
 
@@ -217,7 +225,7 @@ def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(s
     reader = threading.Thread(target=lambda: logged.extend(process.stderr))
     reader.start()
     bearer = {"Authorization": f"Bearer {key}"}
-    body = json.dumps({**CALL, "options": {"style": "faithful"}})
+    body = json.dumps({**CALL})
     headers = {**bearer, "Content-Type": "application/json"}
 
     def ask():
@@ -247,7 +255,7 @@ def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(s
         text = httpx2.get(f"{address}/metrics", headers=bearer).text
         assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 20.0' in text
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: count('"model reloaded"') == 2)
+        wait_until(lambda: count('"writer reloaded"') == 2)
         children = _children(process.pid)
         os.kill(children[-1], signal.SIGKILL)
         assert {ask() for _ in range(20)} == {200}

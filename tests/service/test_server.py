@@ -82,14 +82,6 @@ def test_broken_requests_get_a_clean_reply(engine, sent, status):
         assert httpx2.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
 
 
-def test_what_is_not_http_is_refused_like_all_else(engine):
-    with listening(engine) as port, connect(port, b"GARBAGE\r\n\r\n") as connection:
-        head, _, body = reply_of(connection).partition(b"\r\n\r\n")
-    assert b"content-type: application/problem+json" in head.lower()
-    assert b"x-frame-options: deny" in head.lower()
-    assert json.loads(body)["code"] == "bad_request"
-
-
 def test_a_client_that_leaves_gives_its_place_back(engine):
     with listening(engine) as port:
         key = add_key(engine, "desk")

@@ -1,20 +1,20 @@
-"""The store: migrations, keys, stored batches, feedback; on SQLite, and on PostgreSQL if given."""
+"""The store: keys, stored batches, feedback; on SQLite, and on PostgreSQL if given."""
 
 import asyncio
 import json
+import sqlite3
+import threading
 import time
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from tests.service.conftest import ask
-from tests.service.test_api import CALL, FAITHFUL, get
-from tests.service.test_worker import Slow
+from tests.service.conftest import Slow, ask
+from tests.service.test_api import CALL, get
 
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.service import batches, tables
+from dialogist.service import stored_batches as batches
+from dialogist.service import tables
 from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
 from dialogist.service.problems import Problem
 from dialogist.service.reviews import feedback_of, training_pairs
@@ -25,34 +25,50 @@ def rows_of(engine, table):
         return connection.execute(sa.select(table)).all()
 
 
-def test_migrations_make_the_tables_that_the_code_uses(engine):
-    with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+OLD_KEY = "dlg_PQ0qdm4AvFzckmv6nxF6vp3r5JgZu0wwM0mnvmq4VqI"
 
 
-def test_an_old_store_is_brought_up_to_date_with_its_rows(engine):
-    """Its key is good, and the batch that it held is worked off."""
-    secret = add_key(engine, "old")
-    with engine.begin() as connection:
-        identity = batches.store_batch(connection, valid_keys(engine)[0].id, [CALL], FAITHFUL)
-    with engine.begin() as connection:
-        command.downgrade(tables.alembic_config(connection), "0001")
-    assert "reviews" not in sa.inspect(engine).get_table_names()
-    tables.upgrade(engine)
-    assert "reviews" in sa.inspect(engine).get_table_names()
-    assert KeyRing(engine, 60).find(secret).name == "old"
+def test_a_store_of_release_0_2_goes_on(tmp_path):
+    """Its key is good, its batch is worked off, its review is shown; it is upgraded once."""
+    path = tmp_path / "service.db"
+    with sqlite3.connect(path) as old:
+        old.executescript((Path(__file__).parent / "store_of_0_2.sql").read_text())
+        for table in ("batches", "reviews"):  # else they would be forgotten some day
+            old.execute(f"UPDATE {table} SET created = ?", (time.time(),))
+    old.close()
+    for _ in range(2):
+        engine = tables.open_store(f"sqlite:///{path}")
+        assert rows_of(engine, tables.store_version) == [(tables.VERSION,)]
+        assert "alembic_version" not in sa.inspect(engine).get_table_names()
+    assert KeyRing(engine, 60).find(OLD_KEY).name == "old"
+    [row] = rows_of(engine, tables.batches)
+    assert row.options == {"form": "call", "length": "short"}
 
     async def conversation(service):
-        async with service.client(secret) as client:
-            return await finished(client, f"/v1/batches/{identity}")
+        own = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
+        async with service.client(OLD_KEY, **own) as client:
+            [review] = (await client.get("/v1/reviews")).json()["reviews"]
+            page = await client.get(f"/reviews/{review['id']}")
+            return page, await finished(client, f"/v1/batches/{row.id}")
 
-    _, [result] = ask(engine, conversation)
-    assert (result["id"], result["status"]) == (CALL["id"], "ok")
+    page, (status, results) = ask(engine, conversation)
+    assert (status["done"], [one["status"] for one in results]) == (2, ["ok", "ok"])
+    assert results[0]["filled"]
+    assert page.status_code == 200
+    assert "Send a new one today" in page.text
+    engine.dispose()
 
 
-def test_a_store_of_a_newer_release_is_refused(engine):
+def test_tables_are_upgraded_where_they_are_old_and_left_where_they_are_newer(engine):
     with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(sa.text("DROP TABLE store_version"))
+        connection.execute(sa.text("DROP TABLE reviews"))
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES ('0001')"))
+    tables.upgrade(engine)
+    assert rows_of(engine, tables.reviews) == []
+    with engine.begin() as connection:
+        connection.execute(sa.update(tables.store_version).values(version=9))
     with pytest.raises(DataError, match="newer release"):
         tables.upgrade(engine)
 
@@ -97,7 +113,7 @@ def test_a_rate_is_exact():
 
 
 def add(client, dialogues, **headers):
-    body = {"dialogues": dialogues, "options": FAITHFUL}
+    body = {"dialogues": dialogues}
     return client.post("/v1/batches", json=body, headers=headers)
 
 
@@ -144,7 +160,7 @@ def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
     assert (status["done"], status["failed"]) == (2, 1)
     assert results[1]["error"] == {
         "code": "unreadable_dialogue",
-        "detail": "line 2: cannot be read at column 13",
+        "detail": "line 2: cannot be read at column 12",
     }
     assert results[2]["id"] == "2"
 
@@ -191,18 +207,26 @@ def test_two_processes_never_lease_the_same_item(engine):
     assert rows_of(engine, tables.items)[0].state == "waiting"
 
 
-def test_an_item_that_was_begun_twice_is_given_up(engine):
+def test_an_item_that_processes_die_of_is_given_up_and_one_kill_is_no_reason(engine):
     add_key(engine, "desk")
     key_id = valid_keys(engine)[0].id
     with engine.begin() as connection:
-        batches.store_batch(connection, key_id, [CALL], {})
-    for owner in ("first", "second"):
-        assert len(batches.lease_items(engine, owner, 1)) == 1
-        with engine.begin() as connection:
+        batches.store_batch(connection, key_id, [CALL] * 3, {})
+    for owner in ("1", "2", "3", "4", "5"):
+        assert len(batches.lease_items(engine, owner, 3)) == 3
+        with engine.begin() as connection:  # as if the minute of the lease were over
             connection.execute(sa.update(tables.items).values(lease=0.0))
-    assert batches.lease_items(engine, "third", 1) == []
-    [row] = rows_of(engine, tables.items)
-    assert (row.state, row.result["error"]["code"], row.dialogue) == ("failed", "quarantined", None)
+    assert batches.lease_items(engine, "6", 3) == []
+    row = rows_of(engine, tables.items)[0]
+    assert (row.state, row.result["error"]["code"], row.dialogue) == ("failed", "internal", None)
+
+
+def test_a_clock_that_was_wrong_keeps_no_item(engine):
+    add_key(engine, "desk")
+    with engine.begin() as connection:
+        batches.store_batch(connection, valid_keys(engine)[0].id, [CALL], {})
+        connection.execute(sa.update(tables.items).values(lease=time.time() + 3600))
+    assert len(batches.lease_items(engine, "one", 1)) == 1
 
 
 def test_the_same_request_twice_makes_one_batch(engine):
@@ -211,6 +235,20 @@ def test_the_same_request_twice_makes_one_batch(engine):
             once = {"Idempotency-Key": "k1"}
             same = await asyncio.gather(*(add(client, [CALL], **once) for _ in range(2)))
             other = await add(client, [CALL, CALL], **once)
+            lines = {"Content-Type": "application/x-ndjson", "Idempotency-Key": "k2"}
+            short, long = [
+                await client.post(
+                    f"/v1/batches?length={length}", content=json.dumps(CALL), headers=lines
+                )
+                for length in ("short", "long")
+            ]
+            assert (short.status_code, long.status_code) == (202, 409)  # options count, too
+            await client.delete(short.headers["Location"])
+            again = await client.post(
+                "/v1/batches?length=short", content=json.dumps(CALL), headers=lines
+            )
+            assert again.status_code == 202
+            await client.delete(again.headers["Location"])
             return same, other
 
     same, other = ask(engine, conversation)
@@ -248,7 +286,7 @@ def test_what_is_old_is_forgotten(engine):
 def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
     async def conversation(service):
         async with service.client() as client:
-            await client.post("/v1/summaries", json={**CALL, "options": FAITHFUL})
+            await client.post("/v1/summaries", json={**CALL})
             verdict = {"verdict": "edited", "edits": {"kept": 2, "changed": 1}, "wrong": 1}
             return await client.post("/v1/feedback", json=verdict)
 
@@ -293,7 +331,7 @@ def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
 def test_a_summary_can_be_stored_for_review_and_is_closed_by_feedback(engine):
     async def conversation(service):
         async with service.client() as client:
-            body = {**CALL, "options": FAITHFUL, "review": True}
+            body = {**CALL, "review": True}
             made = await client.post("/v1/summaries", json=body)
             identity = made.headers["Location"].rpartition("/")[2]
             listed = (await client.get("/v1/reviews")).json()["reviews"]
@@ -328,3 +366,41 @@ def test_nothing_of_a_deleted_batch_stays_in_the_files(tmp_path):
     batches.remove_batch(store, owner, batch)
     assert b"SECRETWORD" not in stored()
     store.dispose()
+
+
+def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
+    """Feedback is refused for a while; keys are found, and summaries made."""
+    monkeypatch.setattr(tables, "PATIENCE", 1)
+    engine = tables.open_store(f"sqlite:///{tmp_path}/service.db")
+    locked, over = threading.Event(), threading.Event()
+
+    def lock():
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            locked.set()
+            over.wait(20)
+
+    async def conversation(service):
+        async with service.client() as client:
+            thread = threading.Thread(target=lock)
+            thread.start()
+            await asyncio.to_thread(locked.wait)
+            verdict = {"verdict": "approved"}
+            sent = [
+                asyncio.create_task(client.post("/v1/feedback", json=verdict)) for _ in range(30)
+            ]
+            await asyncio.sleep(0.1)
+            began = time.monotonic()
+            made = await client.post("/v1/summaries", json=CALL)
+            took = time.monotonic() - began
+            refused = await sent[0]
+            over.set()
+            thread.join()
+            return made, took, refused, [(await one).status_code for one in sent]
+
+    made, took, refused, statuses = ask(engine, conversation)
+    assert made.status_code == 200
+    assert took < 1
+    assert (refused.status_code, refused.json()["code"]) == (503, "store_unavailable")
+    assert set(statuses) <= {201, 503}
+    engine.dispose()

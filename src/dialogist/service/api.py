@@ -3,39 +3,38 @@
 import hashlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
+import yaml
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
-from dialogist.present import PresentedSummary
+from dialogist.language.tokens import counted
 from dialogist.records import JSON
-from dialogist.service import batches, chat, reviews, tables
+from dialogist.service import reviews, stored_batches, tables
 from dialogist.service.guards import (
+    Service,
     announced_size,
+    authorized,
+    in_thread,
     media_type,
     query_of,
     read_body,
+    service_of,
     strict_json,
     strict_text,
+    until_left,
 )
 from dialogist.service.keys import Key
-from dialogist.service.openapi import (
-    BATCH,
-    FEEDBACK,
-    OBJECT,
-    STREAM,
-    SUMMARY,
-    described,
-    openapi_of,
-)
-from dialogist.service.problems import Problem
+from dialogist.service.problems import CODES, Problem
 from dialogist.service.requests import (
+    QUERY,
     Options,
     SummaryRequest,
     build_request,
@@ -45,47 +44,32 @@ from dialogist.service.requests import (
     options_of,
     timeout_of,
 )
-from dialogist.service.service import Service, authorized, service_of, until_left
-from dialogist.language.tokens import counted
+from dialogist.summarizer import Result
 
-router = APIRouter(generate_unique_id_function=lambda route: route.name)
+router = APIRouter()
 
 _ID = re.compile("[0-9a-f]{16}")
 _ONCE = re.compile("[!-~]{1,128}")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A request for one summary, read and checked."""
-
-    request: SummaryRequest
-    seconds: float
-    for_review: bool
-
-
-@router.post("/v1/summaries", openapi_extra=SUMMARY)
+@router.post("/v1/summaries")
 async def summarize(request: Request) -> Response:
     """Summarize one dialogue: JSON, or a transcript as text."""
-    key = await authorized(request, "summaries")
-    asked, presented = await _summary(request, key)
-    headers = await _review(request, key, asked, presented)
-    return JSONResponse(presented.to_json(), headers=headers)
+    result, headers = await _summary(request, await authorized(request, "summaries"))
+    return JSONResponse(result.to_json(), headers=headers)
 
 
-@router.post("/v1/summaries/stream", openapi_extra=STREAM)
+@router.post("/v1/summaries/stream")
 async def stream(request: Request) -> Response:
     """Summarize one dialogue; the statements come as server-sent events, then the whole."""
-    key = await authorized(request, "summaries")
-    asked, presented = await _summary(request, key)
-    headers = await _review(request, key, asked, presented)
-    whole = presented.to_json()
-    statements = whole["sentences"] or whole["key_points"]
+    result, headers = await _summary(request, await authorized(request, "summaries"))
+    values: dict[str, Any] = result.to_json()
 
     async def events() -> AsyncIterator[bytes]:
-        for one in statements if isinstance(statements, list) else []:
-            yield _event("statement", one)
-        yield _event("summary", whole)
+        for statement in values["statements"]:
+            yield _event("statement", statement)
+        yield _event("summary", values)
 
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 
@@ -94,72 +78,57 @@ def _event(name: str, value: object) -> bytes:
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
-async def _summary(request: Request, key: Key) -> tuple[Asked, PresentedSummary]:
-    """Hold a place, read the request, and have the worker answer it."""
+async def _summary(request: Request, key: Key) -> tuple[Result, dict[str, str]]:
+    """Hold a place, have the request read and answered, and store the summary if that was asked.
+
+    Returns the headers of the reply, too: they say where it is stored.
+    """
     service = service_of(request)
     settings = service.settings
-    with service.worker.place(announced_size(request, settings.max_body)) as place:
+    with service.queue.place(announced_size(request, settings.max_body)):
         body = await read_body(request, settings.max_body, settings.receive_seconds)
-        asked = await run_in_threadpool(_asked, request, body, service)
-        if asked.for_review and "reviews" not in key.scopes:
-            raise Problem("forbidden", "this key lacks the scope reviews")
-        place.fill(asked.request.size)
         async with until_left(request) as leaves:
-            return asked, await service.worker.summarize(asked.request, asked.seconds, leaves)
+            given, result = await service.queue.summarize(
+                lambda: _read(request, body, service, key), settings.deadline_seconds, leaves
+            )
+    if not given.for_review:
+        return result, {}
+    stored = await service.stored(reviews.add_review, key.id, result)
+    return result, {"Location": f"/reviews/{stored}"}
 
 
-async def _review(
-    request: Request, key: Key, asked: Asked, presented: PresentedSummary
-) -> dict[str, str]:
-    """Store the summary for review if that was asked for; the headers that say where."""
-    if not asked.for_review:
-        return {}
-    engine = service_of(request).engine
-    stored = await run_in_threadpool(reviews.add_review, engine, key.id, presented)
-    return {"Location": f"/reviews/{stored}"}
-
-
-def _asked(request: Request, body: bytes, service: Service) -> Asked:
-    """Read a request; in a thread of its own, it may be long.
+def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryRequest:
+    """Read a request; in a thread, it may be long.
 
     Raises:
         Problem: see `dialogist.service.requests`.
     """
     kind = media_type(request)
+    notes = 0
     if kind == "application/json":
         record = strict_json(body, service.settings.max_depth)
-        query_of(request, lambda name: False)
-        values = record if isinstance(record, dict) else {}
-        options, extra = options_of(values.get("options", {})), values
+        query_of(request, ())
+        values: dict[str, Any] = record if isinstance(record, dict) else {}
+        options = options_of(values.get("options", {}))
         dialogue, notes = dialogue_of(record), notes_in(record)
     elif kind == "text/plain":
-        extra = dict(query_of(request, _is_parameter))
-        options = options_of(_from_query(extra))
-        dialogue = dialogue_of_text(strict_text(body), str(extra.get("id", "")))
-        notes = 0
+        values = {**query_of(request, (*QUERY, "id", "timeout_ms", "review"))}
+        options = options_of({name: values[name] for name in QUERY if name in values})
+        dialogue = dialogue_of_text(strict_text(body), values.get("id", ""))
     else:
         raise Problem("unsupported_media_type", "send application/json or text/plain")
-    for_review = extra.get("review", False)
+    for_review = values.get("review", False)
     if isinstance(for_review, str):
         for_review = _FLAGS.get(for_review.lower())
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
-    seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    summary_request = build_request(dialogue, options, service.worker.model.options, notes)
-    return Asked(summary_request, seconds, for_review)
+    if for_review and "reviews" not in key.scopes:
+        raise Problem("forbidden", "this key lacks the scope reviews")
+    seconds = timeout_of(values.get("timeout_ms"), service.settings.deadline_seconds)
+    return build_request(dialogue, options, notes, seconds, for_review)
 
 
-def _is_parameter(name: str) -> bool:
-    scalars = Options.model_fields.keys() - {"speakers"}
-    return name in scalars or name in ("id", "timeout_ms", "review")
-
-
-def _from_query(given: dict[str, JSON]) -> dict[str, JSON]:
-    """Options as a query gives them: texts."""
-    return {name: value for name, value in given.items() if name in Options.model_fields}
-
-
-@router.post("/v1/batches", status_code=202, openapi_extra=BATCH)
+@router.post("/v1/batches")
 async def add_batch(request: Request) -> Response:
     """Store dialogues to be summarized when there is time; they survive a restart."""
     key = await authorized(request, "batches")
@@ -170,17 +139,16 @@ async def add_batch(request: Request) -> Response:
         raise Problem("queue_full", "two batches are being read", 1)
     async with service.uploads:
         body = await read_body(request, settings.max_batch_body, 4 * settings.receive_seconds)
-        dialogues, options = await run_in_threadpool(_batch, request, body, service)
-        identity, _ = await run_in_threadpool(
+        dialogues, options = await in_thread(_batch, request, body, service)
+        identity, _ = await service.stored(
             tables.once_only,
-            service.engine,
             key.id,
             _once(request),
-            hashlib.sha256(body).hexdigest(),
-            lambda connection: batches.store_batch(connection, key.id, dialogues, options),
+            _digest(request, body),
+            lambda connection: stored_batches.store_batch(connection, key.id, dialogues, options),
         )
     service.runner.wake()
-    status = await run_in_threadpool(batches.batch_status, service.engine, key.id, identity)
+    status = await service.stored(stored_batches.batch_status, key.id, identity)
     return JSONResponse(status, 202, {"Location": f"/v1/batches/{identity}"})
 
 
@@ -199,7 +167,7 @@ def _batch(
     elif kind in ("application/x-ndjson", "application/jsonl"):
         lines = strict_text(body).split("\n")
         dialogues = [_line(line, n, depth) for n, line in enumerate(lines, 1) if line.strip()]
-        options = _from_query(dict(query_of(request, _is_parameter)))
+        options = {**query_of(request, QUERY)}
     else:
         raise Problem("unsupported_media_type", "send application/json or application/x-ndjson")
     options_of(options)
@@ -217,8 +185,13 @@ def _line(line: str, number: int, depth: int) -> "JSON | Problem":
     try:
         return strict_json(line.encode(), depth)
     except Problem as problem:
-        said = problem.detail.replace("line 1, ", "")  # of its own
-        return Problem("unreadable_dialogue", f"line {number}: {said}")
+        detail = problem.detail.replace("line 1, ", "")  # of its own
+        return Problem("unreadable_dialogue", f"line {number}: {detail}")
+
+
+def _digest(request: Request, body: bytes) -> str:
+    """The same for the same request: where its options stand in the address, of these, too."""
+    return hashlib.sha256(body + request.scope["query_string"]).hexdigest()
 
 
 def _once(request: Request) -> str:
@@ -239,40 +212,37 @@ def checked_id(identity: str) -> str:
     return identity
 
 
-@router.get("/v1/batches/{identity}", openapi_extra=described("Batch"))
+@router.get("/v1/batches/{identity}")
 async def batch(request: Request, identity: str) -> Response:
     """Tell how far a batch is."""
     key = await authorized(request, "batches")
-    engine = service_of(request).engine
-    status = await run_in_threadpool(batches.batch_status, engine, key.id, checked_id(identity))
+    service = service_of(request)
+    status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
     return JSONResponse(status)
 
 
-@router.get(
-    "/v1/batches/{identity}/results", openapi_extra=described(OBJECT, "application/x-ndjson")
-)
+@router.get("/v1/batches/{identity}/results")
 async def results(request: Request, identity: str) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
     key = await authorized(request, "batches")
-    engine = service_of(request).engine
-    status = await run_in_threadpool(batches.batch_status, engine, key.id, checked_id(identity))
+    service = service_of(request)
+    status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
     if status["status"] != "done":
         raise Problem("not_finished", "ask again later", 2)
     return StreamingResponse(
-        batches.batch_results(engine, identity), media_type="application/x-ndjson"
+        stored_batches.batch_results(service.engine, identity), media_type="application/x-ndjson"
     )
 
 
-@router.delete("/v1/batches/{identity}", status_code=204, openapi_extra=described(status=204))
+@router.delete("/v1/batches/{identity}")
 async def delete_batch(request: Request, identity: str) -> Response:
     """Delete a batch with its dialogues and results."""
     key = await authorized(request, "batches")
-    engine = service_of(request).engine
-    await run_in_threadpool(batches.remove_batch, engine, key.id, checked_id(identity))
+    await service_of(request).stored(stored_batches.remove_batch, key.id, checked_id(identity))
     return Response(status_code=204)
 
 
-@router.post("/v1/feedback", status_code=201, openapi_extra=FEEDBACK)
+@router.post("/v1/feedback")
 async def feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     key = await authorized(request, "reviews")
@@ -281,76 +251,178 @@ async def feedback(request: Request) -> Response:
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
     body = await read_body(request, settings.max_body, settings.receive_seconds)
-    value = await run_in_threadpool(strict_json, body, settings.max_depth)
+    value = await in_thread(strict_json, body, settings.max_depth)
     given = reviews.feedback_of(value)
-    identity, is_new = await run_in_threadpool(
+    identity, is_new = await service.stored(
         tables.once_only,
-        service.engine,
         key.id,
         _once(request),
-        hashlib.sha256(body).hexdigest(),
+        _digest(request, body),
         lambda connection: reviews.add_feedback(connection, key.id, given),
     )
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
-@router.get("/v1/reviews", openapi_extra=described(OBJECT))
+@router.get("/v1/reviews")
 async def list_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
     await authorized(request, "reviews")
-    found = await run_in_threadpool(reviews.open_reviews, service_of(request).engine)
-    return JSONResponse({"reviews": found})
+    waiting = await service_of(request).stored(reviews.open_reviews)
+    return JSONResponse({"reviews": waiting})
 
 
-@router.get("/v1/reviews/{identity}", openapi_extra=described(OBJECT))
+@router.get("/v1/reviews/{identity}")
 async def review(request: Request, identity: str) -> Response:
     """Give a summary that waits for review, with its dialogue."""
     await authorized(request, "reviews")
-    engine = service_of(request).engine
-    return JSONResponse(await run_in_threadpool(reviews.open_review, engine, checked_id(identity)))
+    stored = await service_of(request).stored(reviews.open_review, checked_id(identity))
+    return JSONResponse(stored)
 
 
-@router.get("/v1/models", openapi_extra=described(OBJECT))
-async def models(request: Request) -> Response:
-    """List the model in use, in the form that OpenAI's clients know."""
+@router.post("/v1/chat/completions")
+async def complete(request: Request) -> Response:
+    """Answer a chat whose user sends a transcript with its summary.
+
+    What the system says is not followed, and settings of sampling have no effect.
+    """
     await authorized(request, "summaries")
-    found = service_of(request).worker.model
-    style = found.options.style
-    entry = {"id": found.name, "object": "model", "owned_by": "dialogist", "style": style}
+    service = service_of(request)
+    settings, queue = service.settings, service.queue
+    if media_type(request) != "application/json":
+        raise Problem("unsupported_media_type", "send application/json")
+    with queue.place(announced_size(request, settings.max_body)):
+        body = await read_body(request, settings.max_body, settings.receive_seconds)
+        is_stream = False
+
+        def read() -> SummaryRequest:
+            nonlocal is_stream
+            asked = strict_json(body, settings.max_depth)
+            is_stream = isinstance(asked, dict) and asked.get("stream") is True
+            return build_request(dialogue_of_text(_transcript(asked), ""), Options())
+
+        async with until_left(request) as leaves:
+            _, result = await queue.summarize(read, settings.deadline_seconds, leaves)
+    summary = result.summary
+    shared: dict[str, JSON] = {
+        "id": f"chatcmpl-{request.state.request_id}",
+        "created": int(time.time()),
+        "model": summary.writer,
+    }
+    content = summary.text or summary.reason
+    if is_stream:
+        return StreamingResponse(_pieces(shared, content), media_type="text/event-stream")
+    message: JSON = {"role": "assistant", "content": content}
+    choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
+    counts = summary.coverage.words_read, len(content.split())
+    usage: JSON = {
+        "prompt_tokens": counts[0],
+        "completion_tokens": counts[1],
+        "total_tokens": sum(counts),
+    }
+    whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": usage}
+    return JSONResponse(whole)
+
+
+def _transcript(asked: JSON) -> str:
+    """The text of the user's messages, each of which is one text or a list of parts.
+
+    Raises:
+        Problem: there is none, or several answers are wanted.
+    """
+    messages = asked.get("messages") if isinstance(asked, dict) else None
+    if not isinstance(asked, dict) or not isinstance(messages, list):
+        raise Problem("bad_request", "send an object with 'messages'")
+    if asked.get("n", 1) not in (1, None):
+        raise Problem("invalid_options", "n: there is one summary")
+    texts: list[JSON] = []
+    for message in messages:
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message.get("content")
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts += [part.get("text") for part in parts if isinstance(part, dict)]
+    transcript = "\n".join(text for text in texts if isinstance(text, str))
+    if not transcript:
+        raise Problem("bad_request", "no message of the role user has text")
+    return transcript
+
+
+async def _pieces(shared: dict[str, JSON], content: str) -> AsyncIterator[bytes]:
+    for delta, reason in (({"role": "assistant", "content": content}, None), ({}, "stop")):
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        chunk = {**shared, "object": "chat.completion.chunk", "choices": [choice]}
+        yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+    yield b"data: [DONE]\n\n"
+
+
+@router.get("/v1/models")
+async def models(request: Request) -> Response:
+    """List the writer in use, in the form that OpenAI's clients know."""
+    await authorized(request, "summaries")
+    name = service_of(request).queue.summarizer.writer.name
+    entry = {"id": name, "object": "model", "owned_by": "dialogist"}
     return JSONResponse({"object": "list", "data": [entry]})
 
 
-@router.get("/version", openapi_extra=described(OBJECT))
+@router.get("/version")
 async def version(request: Request) -> Response:
     """Tell the release."""
     await authorized(request, "metrics")
     return JSONResponse({"dialogist": __version__})
 
 
-@router.get("/metrics", openapi_extra=described({"type": "string"}, "text/plain"))
+@router.get("/metrics")
 async def metrics(request: Request) -> Response:
     """Give counts in the format of Prometheus; they hold no content."""
     await authorized(request, "metrics")
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-@router.get("/healthz", openapi_extra=described(OBJECT, is_open=True))
+@router.get("/healthz")
 async def healthz() -> Response:
     """Tell that the process is alive."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", openapi_extra=described(OBJECT, is_open=True))
+@router.get("/readyz")
 async def readyz(request: Request) -> Response:
     """Tell whether requests are taken: not while stopping, or when the queue is nearly full."""
-    if not service_of(request).worker.is_ready:
+    if not service_of(request).queue.is_ready:
         raise Problem("draining", "another instance may answer", 1)
     return JSONResponse({"status": "ready"})
 
 
-@router.get("/openapi.json", openapi_extra=described(OBJECT))
+@cache
+def description() -> dict[str, Any]:
+    """The OpenAPI description of these routes: a file, and what the code knows."""
+    assets = resources.files("dialogist") / "assets"
+    described: dict[str, Any] = yaml.safe_load(
+        (assets / "service" / "openapi.yaml").read_text("utf-8")
+    )
+    del described["x-parts"]
+    described["info"]["version"] = __version__
+    text = (assets / "summary.schema.json").read_text("utf-8")
+    summary = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
+    schemas = described["components"]["schemas"]
+    schemas |= {**summary.pop("$defs", {}), "Summary": summary}
+    for model in (Options, reviews.Feedback):
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
+    schemas["Problem"]["properties"]["code"]["enum"] = list(CODES)
+    query = {
+        "id": {"type": "string", "description": "The id of the dialogue."},
+        **{name: schemas["Dialogue"]["properties"][name] for name in ("timeout_ms", "review")},
+        **{n: s for n, s in schemas["Options"]["properties"].items() if n != "speakers"},
+    }
+    for path in ("/v1/summaries", "/v1/summaries/stream"):
+        described["paths"][path]["post"]["parameters"] = [
+            {"name": name, "in": "query", "schema": schema, "description": "With text/plain only."}
+            for name, schema in query.items()
+        ]
+    return described
+
+
+@router.get("/openapi.json")
 async def openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
     await authorized(request, "summaries")
-    schema: dict[str, Any] = openapi_of(request.app, (*router.routes, *chat.router.routes))
-    return JSONResponse(schema)
+    return JSONResponse(description())

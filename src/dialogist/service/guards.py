@@ -1,27 +1,42 @@
-"""What every request passes: its id, its body within limits, the headers of every reply.
+"""What every request passes: its id, its key, its body within limits, the headers of every reply.
 
 A body is read within a size and a time, and must be strict UTF-8 and strict JSON: what Python's
 parser lets through (NaN, lone surrogates, NUL) breaks replies, logs and databases later.
 """
 
 import asyncio
-import json
 import re
 import secrets
 import time
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import isinf
+from typing import NoReturn, TypeVar
+from urllib.parse import urlsplit
 
+import sqlalchemy as sa
+from anyio import CapacityLimiter, to_thread
+from pydantic_core import from_json
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dialogist.language.tokens import counted
 from dialogist.records import JSON
-from dialogist.service.metrics import Metrics, log_access, log_failure
+from dialogist.service.keys import Key, KeyRing
 from dialogist.service.problems import Problem
+from dialogist.service.prometheus import Metrics, log_event, log_failure
+from dialogist.service.settings import Settings
+from dialogist.service.stored_batches import Runner
+from dialogist.service.work_queue import WorkQueue
 
+T = TypeVar("T")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PLACE = re.compile(r"(line \d+) (column \d+)")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _WANT_A_PLACE = ("/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
 HEADERS = {
     "Content-Security-Policy": (
@@ -79,7 +94,15 @@ class Envelope:
         path = scope["path"] if scope["path"] in _WANT_A_PLACE else ""  # refused before routing
         route = str(getattr(scope.get("route"), "path", path))
         self._metrics.answered(route or "none", status, seconds)
-        log_access(scope["method"], route, status, seconds, state)
+        log_event(
+            "request",
+            method=scope["method"] if scope["method"] in _METHODS else "other",
+            route=route,
+            status=status,
+            ms=round(seconds * 1000, 1),
+            request_id=request_id,
+            key=state.get("key_id", ""),
+        )
         return None
 
     def _app_or_refusal(self, scope: Scope) -> ASGIApp:
@@ -96,6 +119,113 @@ def _request_id(scope: Scope) -> str:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value.decode("latin-1")):
             return str(value.decode("latin-1"))
     return secrets.token_hex(8)
+
+
+COOKIE = "dialogist_session"
+_UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What every route needs.
+
+    ``uploads`` bounds the batches that are read at the same time, ``writes`` the threads that wait
+    for the store: where it is locked, keys are still found, and summaries made.
+    """
+
+    settings: Settings
+    engine: sa.Engine
+    keys: KeyRing
+    queue: WorkQueue
+    runner: Runner
+    metrics: Metrics
+    uploads: asyncio.Semaphore
+    writes: CapacityLimiter
+
+    async def stored(self, function: Callable[..., T], *arguments: object) -> T:
+        """Call a function of the store in a thread, with the store first."""
+        call = partial(function, self.engine, *arguments)
+        return await to_thread.run_sync(call, limiter=self.writes)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request is for."""
+    service: Service = request.app.state.service
+    return service
+
+
+async def authorized(request: Request, scope: str) -> Key:
+    """The key of a request, by its header or by the session of the page.
+
+    Raises:
+        Problem: there is none, it lacks the scope, or it has sent too many requests; or a request
+            of the page comes from another site.
+    """
+    service = service_of(request)
+    key = await identified(request)
+    if key is None:
+        service.metrics.rejected.labels("unauthorized").inc()
+        raise Problem("unauthorized", "send 'Authorization: Bearer KEY' (dialogist keys add)")
+    request.state.key_id = key.id
+    if scope not in key.scopes:
+        raise Problem("forbidden", f"this key lacks the scope {scope}")
+    wait = service.keys.wait_for(key)
+    if wait:
+        service.metrics.rejected.labels("rate_limited").inc()
+        most = service.settings.rate_per_minute
+        raise Problem(
+            "rate_limited", f"this key may send {counted(most, 'requests')} a minute", wait
+        )
+    return key
+
+
+async def identified(request: Request) -> Key | None:
+    """The key of a request, if it has a valid one.
+
+    Raises:
+        Problem: a request of the page that changes something comes from another site.
+    """
+    keys = service_of(request).keys
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and secret:
+        if keys.is_fresh:  # what is refused under load must not wait for a thread
+            return keys.find(secret.strip())
+        return await to_thread.run_sync(keys.find, secret.strip())
+    session = request.cookies.get(COOKIE, "")
+    if not session:
+        return None
+    if request.method in _UNSAFE:
+        check_same_site(request)
+    return await to_thread.run_sync(keys.find_session, session)
+
+
+def check_same_site(request: Request) -> None:
+    """Refuse what another site makes a browser send.
+
+    Raises:
+        Problem: the browser says that it comes from elsewhere, or says nothing.
+    """
+    origin = request.headers.get("origin", "")
+    site = request.headers.get("sec-fetch-site", "")
+    host = request.headers.get("host", "")
+    if site == "same-origin" or (not site and origin and urlsplit(origin).netloc == host):
+        return
+    raise Problem("cross_site", "open the page at its own address")
+
+
+@asynccontextmanager
+async def until_left(request: Request) -> AsyncIterator[asyncio.Task[None]]:
+    """Give a task that ends when the client closes the connection; its body was read."""
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    task = asyncio.create_task(listen())
+    try:
+        yield task
+    finally:
+        task.cancel()
 
 
 def announced_size(request: Request, most: int) -> int:
@@ -162,57 +292,27 @@ def strict_json(data: bytes, depth: int) -> JSON:
     """
     text = strict_text(data)
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_int=_number, parse_float=_real)
-    except RecursionError:
-        raise Problem("invalid_json", f"more than {depth} levels") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise Problem("invalid_json", f"cannot be read at {where}") from None
-    _check(value, depth)
-    found: JSON = value
-    return found
-
-
-def _no_constant(_: str) -> NoReturn:
-    raise Problem("invalid_json", "NaN and Infinity are not JSON")
-
-
-def _number(digits: str) -> int:
-    if len(digits) > 300:
-        raise Problem("invalid_json", "a number has more than 300 digits")
-    return int(digits)
-
-
-def _real(digits: str) -> float:
-    number = float(digits)
-    if number in (float("inf"), float("-inf")):
-        raise Problem("invalid_json", "a number is too large")
-    return number
-
-
-def _check(value: Any, depth: int) -> None:
-    """Look through a value level by level, without recursion."""
-    level = [value]
-    for _ in range(depth):
-        inner: list[Any] = []
-        for one in level:
-            if isinstance(one, str):
-                _check_text(one)
-            elif isinstance(one, list):
-                inner += one
-            elif isinstance(one, dict):
-                inner += [*one, *one.values()]
+        value: JSON = from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        place = _PLACE.search(str(error))
+        where = f" at {place[1]}, {place[2]}" if place else ""
+        raise Problem("invalid_json", f"cannot be read{where}") from None
+    level: list[JSON] = [value]
+    for _ in range(depth):  # without recursion
+        inner: list[JSON] = []
+        for item in level:
+            if isinstance(item, list):
+                inner += item
+            elif isinstance(item, dict):
+                inner += [*item, *item.values()]
+            elif isinstance(item, str) and "\0" in item:
+                raise Problem("invalid_encoding", "a text holds a NUL character")
+            elif isinstance(item, float) and isinf(item):
+                raise Problem("invalid_json", "a number is too large")
         if not inner:
-            return
+            return value
         level = inner
     raise Problem("invalid_json", f"more than {depth} levels")
-
-
-def _check_text(text: str) -> None:
-    if "\0" in text:
-        raise Problem("invalid_encoding", "a text holds a NUL character")
-    if not text.isascii() and _SURROGATE.search(text):
-        raise Problem("invalid_encoding", "a text holds half of a surrogate pair")
 
 
 def media_type(request: Request) -> str:
@@ -220,20 +320,25 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def query_of(request: Request, known: Callable[[str], bool]) -> dict[str, str]:
+async def in_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function in a thread: it may take long."""
+    return await to_thread.run_sync(partial(function, *arguments))
+
+
+def query_of(request: Request, known: Sequence[str]) -> dict[str, str]:
     """The query parameters, each given once.
 
     Raises:
         Problem: one is unknown, given twice, or is not clean text.
     """
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        if not known(name):
+        if name not in known:
             message = "an unknown query parameter; with a JSON body, options stand in its 'options'"
             raise Problem("invalid_options", message)
-        if name in found:
+        if name in given:
             raise Problem("invalid_options", f"{name} is given twice")
         if "\0" in value or "\ufffd" in value or _SURROGATE.search(value):
             raise Problem("invalid_encoding", f"{name} is not clean UTF-8 text")
-        found[name] = value
-    return found
+        given[name] = value
+    return given

@@ -54,7 +54,9 @@ def add_key(engine: sa.Engine, name: str, scopes: Iterable[str] = SCOPES) -> str
     for scope in wanted:
         if scope not in SCOPES:
             known = ", ".join(SCOPES)
-            raise UsageError(f"scope {scope}: no such one{nearest(scope, SCOPES)} (one of {known})")
+            raise UsageError(
+                f"scope {scope}: none of this name{nearest(scope, SCOPES)} (one of {known})"
+            )
     if not _NAME.fullmatch(name):
         raise UsageError("name: use 1 to 64 letters, digits, spaces, dots and dashes")
     secret = _PREFIX + secrets.token_urlsafe(32)
@@ -100,7 +102,7 @@ def valid_keys(engine: sa.Engine) -> list[Key]:
         rows = connection.execute(
             sa.select(table).where(table.c.revoked.is_(None)).order_by(table.c.name)
         )
-        return [Key(one.id, one.name, one.digest, frozenset(one.scopes.split())) for one in rows]
+        return [Key(row.id, row.name, row.digest, frozenset(row.scopes.split())) for row in rows]
 
 
 class KeyRing:
@@ -158,11 +160,8 @@ class KeyRing:
             return bucket.take(time.monotonic())
 
     def _where(self, field: str, value: str) -> Key | None:
-        found = None
-        for key in self._known():
-            if hmac.compare_digest(getattr(key, field), value):
-                found = key
-        return found
+        same = [key for key in self._known() if hmac.compare_digest(getattr(key, field), value)]
+        return same[0] if same else None
 
     def _known(self) -> list[Key]:
         with self._lock:

@@ -4,46 +4,48 @@ All of it works without JavaScript; the script adds dropping files, lighting up 
 in place, copying and keys.
 """
 
+import re
 from collections.abc import Mapping
+from importlib import resources
 from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.evaluation.pages import asset, page_templates
-from dialogist.model_folder.options import SummaryOptions
+from dialogist.forms.template_config import bundled_templates as bundled_forms
 from dialogist.records import JSON, MaskStage
 from dialogist.service import reviews
 from dialogist.service.api import checked_id
-from dialogist.service.guards import media_type, read_body, strict_json, strict_text
+from dialogist.service.guards import (
+    COOKIE,
+    authorized,
+    check_same_site,
+    identified,
+    in_thread,
+    media_type,
+    read_body,
+    service_of,
+    strict_json,
+    strict_text,
+    until_left,
+)
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
-    Options,
     SummaryRequest,
     build_request,
     dialogue_of,
     dialogue_of_text,
     options_of,
 )
-from dialogist.service.service import (
-    COOKIE,
-    authorized,
-    check_same_site,
-    identified,
-    service_of,
-    until_left,
-)
-from dialogist.service.view import View, edits_between, lines_of, view_of
-from dialogist.forms.template_config import bundled_templates
+from dialogist.service.view import SummaryView, edits_between, lines_of, view_of
 
 router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_PAGES = page_templates("the service")
 _FIELDS = 1000  # in a form: one for each warning, too
 _MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
     "none": (None, "none"),
@@ -53,15 +55,38 @@ _MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
 _EMPTY: Mapping[str, str] = {
     "text": "",
     "length": "medium",
-    "template": "",
+    "form": "",
     "mask": "none",
     "review": "",
 }
 
 
+def _asset(name: str) -> str:
+    """The text of a file of the page."""
+    return (resources.files("dialogist") / "assets" / "service" / name).read_text("utf-8")
+
+
+_NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _displayable(value: object) -> object:
+    """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
+    return _NOT_HTML.sub("\ufffd", value) if type(value) is str else value
+
+
+_PAGES = Environment(
+    loader=FunctionLoader(_asset),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    finalize=_displayable,
+)
+
+
 def _page(request: Request, name: str, status: int = 200, **values: object) -> Response:
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
-    text = _PAGES.get_template(f"serve/{name}.html.j2").render({**shared, **values})
+    text = _PAGES.get_template(f"{name}.html.j2").render({**shared, **values})
     return HTMLResponse(text, status)
 
 
@@ -90,10 +115,10 @@ async def _form(request: Request) -> dict[str, str]:
         fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
     except ValueError:
         raise Problem("invalid_encoding", "the form is not UTF-8, or has too many fields") from None
-    found = dict(fields)
-    if len(found) != len(fields) or any("\0" in value for value in found.values()):
+    form = dict(fields)
+    if len(form) != len(fields) or any("\0" in value for value in form.values()):
         raise Problem("bad_request", "a field is given twice, or holds a NUL character")
-    return found
+    return form
 
 
 @router.get("/static/{name}")
@@ -101,7 +126,7 @@ async def static(name: str) -> Response:
     """Give the style sheet or the script; both are open, for they say nothing."""
     if name not in _ASSETS:
         raise Problem("not_found")
-    data = asset(f"serve/{name}")
+    data = _asset(name)
     return Response(data, headers={"Cache-Control": "max-age=300"}, media_type=_ASSETS[name])
 
 
@@ -116,11 +141,11 @@ async def sign_in(request: Request) -> Response:
     """Begin a session with a key."""
     given = (await _form(request)).get("key", "")
     service = service_of(request)
-    key = await run_in_threadpool(service.keys.find, given.strip())
+    key = await in_thread(service.keys.find, given.strip())
     if key is None:
         return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
     hours = service.settings.session_hours
-    session = await run_in_threadpool(service.keys.open_session, key, hours)
+    session = await in_thread(service.keys.open_session, key, hours)
     reply = RedirectResponse("/", 303)
     reply.set_cookie(
         COOKIE,
@@ -140,7 +165,7 @@ async def sign_out(request: Request) -> Response:
     if await identified(request) is None:
         raise Problem("unauthorized")
     session = request.cookies.get(COOKIE, "")
-    await run_in_threadpool(service_of(request).keys.close_session, session)
+    await in_thread(service_of(request).keys.close_session, session)
     reply = RedirectResponse("/login", 303)
     reply.delete_cookie(COOKIE)
     return reply
@@ -158,14 +183,13 @@ async def home(request: Request) -> Response:
 def _home(
     request: Request,
     form: Mapping[str, str],
-    view: View | None = None,
+    view: SummaryView | None = None,
     problem: str = "",
     notice: str = "",
     status: int = 200,
 ) -> Response:
-    templates = list(bundled_templates())
     values = {"form": form, "view": view, "problem": problem, "notice": notice, "review": ""}
-    return _page(request, "home", status, templates=templates, **values)
+    return _page(request, "home", status, forms=list(bundled_forms()), **values)
 
 
 @router.post("/")
@@ -174,52 +198,43 @@ async def summarize_form(request: Request) -> Response:
     key = await authorized(request, "summaries")
     service = service_of(request)
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
+    form["form"] = form["form"] or form.get("template", "")
     try:
-        with service.worker.place(len(form["text"])) as place:
-            summary_request = await run_in_threadpool(_request, form, service.worker.model.options)
-            place.fill(summary_request.size)
+        with service.queue.place(len(form["text"])):
             async with until_left(request) as leaves:
                 seconds = service.settings.deadline_seconds
-                presented = await service.worker.summarize(summary_request, seconds, leaves)
+                _, result = await service.queue.summarize(lambda: _read(form), seconds, leaves)
     except Problem as problem:
         told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
         return _home(request, form, problem=told, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
-        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, presented)
+        stored = await service.stored(reviews.add_review, key.id, result)
         return RedirectResponse(f"/reviews/{stored}", 303)
-    return _home(request, form, view_of(presented.cited, presented.to_json()))
+    return _home(request, form, view_of(result.dialogue, result.to_json()))
 
 
-def _request(form: Mapping[str, str], base: SummaryOptions) -> SummaryRequest:
+def _read(form: Mapping[str, str]) -> SummaryRequest:
     where, names = _MASKS.get(form["mask"], _MASKS["none"])
-    options: Options = options_of(
-        {
-            "length": form["length"],
-            "template": form["template"] or None,
-            "mask": where,
-            "mask_names": names,
-        }
-    )
-    dialogue = dialogue_of_text(form["text"], "")
-    return build_request(dialogue, options, base)
+    wanted: dict[str, JSON] = {"length": form["length"], "form": form["form"] or None}
+    options = options_of({**wanted, "mask": where, "mask_names": names})
+    return build_request(dialogue_of_text(form["text"], ""), options)
 
 
 @router.get("/reviews")
 async def queue(request: Request) -> Response:
     """List what waits for review, the oldest first."""
     await authorized(request, "reviews")
-    found = await run_in_threadpool(reviews.open_reviews, service_of(request).engine)
-    return _page(request, "reviews", reviews=found)
+    waiting = await service_of(request).stored(reviews.open_reviews)
+    return _page(request, "reviews", reviews=waiting)
 
 
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: str) -> Response:
     """Show a summary that waits for review beside its transcript."""
     await authorized(request, "reviews")
-    engine = service_of(request).engine
-    found = await run_in_threadpool(reviews.open_review, engine, checked_id(identity))
-    summary = found["summary"]
-    view = view_of(dialogue_of(found["dialogue"]), summary if isinstance(summary, dict) else {})
+    stored = await service_of(request).stored(reviews.open_review, checked_id(identity))
+    summary = stored["summary"]
+    view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
     return _page(request, "review", view=view, review=identity)
 
 
@@ -230,7 +245,7 @@ async def approve(request: Request) -> Response:
     service = service_of(request)
     form = await _form(request)
     before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
-    edits = edits_between(before, after)
+    edits = await in_thread(edits_between, before, after)
     verdict = "approved" if before == after else "edited"
     if form.get("verdict") == "rejected":
         verdict, edits = "rejected", {}
@@ -245,8 +260,8 @@ async def approve(request: Request) -> Response:
         texts: dict[str, JSON] = {"before": "\n".join(before), "after": "\n".join(after)}
         values |= {"consent": True, "content": {"dialogue": record, **texts}}
     given = reviews.feedback_of(values)
-    await run_in_threadpool(_store, service.engine, key.id, given)
-    waiting = await run_in_threadpool(reviews.open_reviews, service.engine, 1)
+    await service.stored(_store, key.id, given)
+    waiting = await service.stored(reviews.open_reviews, 1)
     if given.review and waiting:
         return RedirectResponse(f"/reviews/{waiting[0]['id']}", 303)
     return RedirectResponse(f"/?done={verdict}", 303)
@@ -261,7 +276,7 @@ def _store(engine: sa.Engine, key_id: str, given: reviews.Feedback) -> None:
 async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     await authorized(request, "reviews")
-    figures = await run_in_threadpool(reviews.figures_of, service_of(request).engine)
+    figures = await service_of(request).stored(reviews.figures_of)
     latency = service_of(request).metrics.latency()
     verdicts, edits = figures["verdicts"], figures["edits"]
     return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

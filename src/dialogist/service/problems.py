@@ -30,12 +30,13 @@ CODES: Mapping[str, tuple[int, str]] = {
     "unreadable_dialogue": (422, "The dialogue cannot be read"),
     "several_dialogues": (422, "The text holds several dialogues"),
     "unknown_speaker": (422, "No such speaker"),
-    "quarantined": (422, "This dialogue failed twice"),
     "rate_limited": (429, "Too many requests with this key"),
     "client_closed": (499, "The client left"),
     "internal": (500, "Something went wrong"),
     "queue_full": (503, "All places are taken"),
     "draining": (503, "The service is stopping"),
+    "store_unavailable": (503, "The store cannot be used"),
+    "writer_unavailable": (503, "The writer cannot be used"),
     "deadline": (504, "The deadline has passed"),
 }
 """Status and title of each code. Codes are never renamed: clients branch on them."""

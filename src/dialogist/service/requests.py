@@ -1,60 +1,54 @@
-"""What a client asks for: a dialogue and options in, a `SummaryRequest` for the worker out.
+"""What a client asks for: a dialogue and options in, a `SummaryRequest` out.
 
 A JSON body is the dialogue itself, under any of the keys that ``jsonl`` files may have, and beside
 it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.formats.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
-from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.model_folder.options import SummaryOptions, only_in_free_style
-from dialogist.present import PresentedSummary, Presenter, PresentOptions
+from dialogist.forms.template_config import bundled_templates as bundled_forms
+from dialogist.language.tokens import counted
 from dialogist.records import (
     JSON,
     PROFILE,
     Dialogue,
     Length,
-    LongInput,
     MaskedNames,
     MaskStage,
     Perspective,
-    Style,
-    Summary,
+    SummaryOptions,
     Warning,
 )
 from dialogist.service.problems import Problem
-from dialogist.forms.perspective import Renamer
-from dialogist.forms.template_config import bundled_templates, load_template
-from dialogist.language.tokens import count_words, counted
+from dialogist.summarizer import Result, Summarizer
 
 RESERVED = ("options", "timeout_ms", "review")
 _NO_NOTE: JSON = {"speaker": "", "text": ""}
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
-_OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
 class Options(Config):
-    """The options of one summary, as in ``dialogist summarize``; None: as the model was made for.
+    """The options of one summary, as in ``dialogist summarize``."""
 
-    Search (beams, sampling) is the operator's business: it could make a request cost any time.
-    """
-
-    style: Style | None = None
-    length: Length | None = None
+    length: Length = "medium"
     words: int | None = Field(None, ge=1, le=100_000)
     evidence: bool = True
-    long: LongInput | None = None
-    safe: bool | None = None
-    template: str | None = Field(None, max_length=64, description="The name of a bundled template.")
+    form: str | None = Field(
+        None,
+        max_length=64,
+        description="The name of a bundled form.",
+        validation_alias=AliasChoices("form", "template"),
+    )
     focus: str | None = Field(None, max_length=200)
     perspective: Perspective | None = None
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
@@ -62,44 +56,31 @@ class Options(Config):
     mask_names: MaskedNames = "none"
 
 
-@dataclass(slots=True)
-class SummaryRequest:
-    """One dialogue, and what is to be done with it; worked off by one thread.
+QUERY = (*(name for name in Options.model_fields if name != "speakers"), "template")
+"""Options of a transcript that is sent as text; texts all of them."""
 
-    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``notes``: how
-    many internal notes were sent.
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """One dialogue, and what is to be done with it.
+
+    ``unread`` says what was sent beside what is read. ``seconds``: the deadline. ``for_review``:
+    it is to be stored.
     """
 
     dialogue: Dialogue
     options: SummaryOptions
-    presenter: Presenter
-    size: int
-    notes: int = 0
+    form: str | None = None
+    unread: tuple[str, ...] = ()
+    seconds: float = 0.0
+    for_review: bool = False
 
-    def read(self) -> Dialogue:
-        """Give the model what it reads."""
-        [dialogue] = self.presenter.mask_inputs([self.dialogue])
-        return dialogue
-
-    def shown(self, summary: Summary) -> PresentedSummary:
-        """The summary as it was asked for.
-
-        Raises:
-            Problem: the focus or a renamed speaker is nobody's in the dialogue.
-        """
-        for presented in self.presenter.present([summary]):
-            told = [Warning("input", one) for one in self._unread()]
-            warnings = (*presented.summary.warnings, *told)
-            return replace(presented, summary=replace(presented.summary, warnings=warnings))
-        raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
-
-    def _unread(self) -> Iterator[str]:
-        """What was sent beside what is read."""
-        if self.notes:
-            yield f"{counted(self.notes, 'internal notes')} (public=false) not read"
-        fields = self.dialogue.metadata.get(PROFILE)
-        if isinstance(fields, dict):
-            yield f"profile: {shortlist(fields)}: not read; {_FIELDS}"
+    def result(self, summarizer: Summarizer) -> Result:
+        """Have it summarized."""
+        result = summarizer.result(self.dialogue, self.options)
+        told = tuple(Warning("input", message) for message in self.unread)
+        summary = replace(result.summary, warnings=(*result.summary.warnings, *told))
+        return replace(result, summary=summary)
 
 
 def options_of(values: object) -> Options:
@@ -124,48 +105,41 @@ def fault_of(error: ValidationError, model: type[Config]) -> str:
 
 
 def build_request(
-    dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0
+    dialogue: Dialogue,
+    options: Options,
+    notes: int = 0,
+    seconds: float = 0.0,
+    for_review: bool = False,
 ) -> SummaryRequest:
     """Put a dialogue and its options together; ``notes``: how many internal ones it had.
 
     Raises:
-        Problem: the options do not go together.
+        Problem: the options do not go together, or with the speakers of the dialogue.
     """
-    given = options.model_dump(include=_OF_THE_MODEL)
-    wanted = {name: value for name, value in given.items() if value is not None}
-    wanted["evidence"] = options.evidence or options.template is not None
+    if options.form is not None and options.form not in bundled_forms():
+        names = ", ".join(bundled_forms())
+        raise Problem("invalid_options", f"options: form: use one of {names}")
+    given = options.model_dump(exclude={"form", "speakers"})
     try:
-        chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
-    except ConfigError as error:  # of rules between options: each value by itself was checked
-        raise Problem("invalid_options", str(error)) from None
-    if chosen.style == "faithful" and (idle := only_in_free_style(wanted)):
-        message = f"options: use {' and '.join(idle)} in style free only"
-        raise Problem("invalid_options", message)
-    if chosen.style == "faithful":  # in free style the shape sees to it afterwards
-        chosen = chosen.model_copy(update={"focus": options.focus})
-    if options.template is not None and options.template not in bundled_templates():
-        names = ", ".join(bundled_templates())
-        raise Problem("invalid_options", f"options: template: use one of {names}")
-    if options.mask is None and options.mask_names != "none":
-        raise Problem("invalid_options", "options: mask_names has an effect with mask only")
-    names_by = options.speakers
-    try:
-        Renamer(names_by)
-    except UsageError:
+        chosen = SummaryOptions(**given, names=options.speakers)
+    except UsageError as error:  # of rules between options: each value by itself was checked
+        raise Problem("invalid_options", f"options: {error}") from None
+    new = [name.strip() for name in options.speakers.values()]
+    if len(set(new)) < len(new) or any(len(name.splitlines()) != 1 for name in new):
         message = "options: speakers: give each one new name of one line, and no two the same"
-        raise Problem("invalid_options", message) from None
-    if {new for old, new in names_by.items() if new != old} & {*dialogue.speakers} - {*names_by}:
+        raise Problem("invalid_options", message)
+    if any(name in dialogue.speakers and name not in options.speakers for name in new):
         message = "options: speakers: a new name is another speaker's; rename both"
         raise Problem("invalid_options", message)
-    template = None if options.template is None else load_template(options.template)
-    shape = PresentOptions(template, options.focus, options.perspective, names_by, options.evidence)
-    presenter = Presenter(shape, options.mask, options.mask_names, _silent)
-    size = sum(count_words(one.text) for one in dialogue.utterances)
-    return SummaryRequest(dialogue, chosen, presenter, size, notes)
-
-
-def _silent(_: str) -> None:
-    """Presenters tell what they leave out; `SummaryRequest.shown` has a problem instead."""
+    if {*options.speakers, options.focus} - {*dialogue.speakers, None}:
+        raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
+    unread = []
+    if notes:
+        unread.append(f"{counted(notes, 'internal notes')} (public=false) not read")
+    fields = dialogue.metadata.get(PROFILE)
+    if isinstance(fields, dict):
+        unread.append(f"profile: {shortlist(fields)}: not read; {_FIELDS}")
+    return SummaryRequest(dialogue, chosen, options.form, tuple(unread), seconds, for_review)
 
 
 def dialogue_of(record: JSON) -> Dialogue:
@@ -176,20 +150,20 @@ def dialogue_of(record: JSON) -> Dialogue:
     """
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
-    own = {name: value for name, value in record.items() if name not in RESERVED}
-    turns = _turns(own)
+    values = {name: value for name, value in record.items() if name not in RESERVED}
+    turns = _turns(values)
     if turns and not all(map(_is_note, turns)):
-        own[next(key for key in TURN_KEYS if own.get(key) is turns)] = [
+        values[next(key for key in TURN_KEYS if values.get(key) is turns)] = [
             _NO_NOTE if _is_note(turn) else turn for turn in turns
         ]
-    line = json.dumps(own, ensure_ascii=False).encode()
-    given = own.get("id", "")
+    line = json.dumps(values, ensure_ascii=False).encode()
+    given = values.get("id", "")
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise Problem("unreadable_dialogue", "id must be a string")
-    found = _read(line, ReadOptions(format="jsonl"))
-    if not isinstance(found.metadata.get(PROFILE) or {}, dict):
+    dialogue = _read(line, ReadOptions(format="jsonl"))
+    if not isinstance(dialogue.metadata.get(PROFILE) or {}, dict):
         raise Problem("unreadable_dialogue", f"profile: {_FIELDS}")
-    return replace(found, id=str(given))
+    return replace(dialogue, id=str(given))
 
 
 def notes_in(record: JSON) -> int:
@@ -198,8 +172,8 @@ def notes_in(record: JSON) -> int:
 
 
 def _turns(record: Mapping[str, JSON]) -> list[JSON]:
-    found = (record.get(key) for key in TURN_KEYS)
-    return next((turns for turns in found if isinstance(turns, list)), [])
+    lists = (record.get(key) for key in TURN_KEYS)
+    return next((turns for turns in lists if isinstance(turns, list)), [])
 
 
 def _is_note(turn: JSON) -> bool:
@@ -218,14 +192,14 @@ def dialogue_of_text(text: str, identity: str) -> Dialogue:
 def _read(data: bytes, options: ReadOptions) -> Dialogue:
     problems: list[ReadProblem] = []
     try:
-        found = list(read_dialogues(BytesIO(data), options, problems.append, _silent))
+        dialogues = list(read_dialogues(BytesIO(data), options, problems.append, lambda note: None))
     except (DataError, UsageError):
-        found = []
-    if len(found) > 1:
+        dialogues = []
+    if len(dialogues) > 1:
         raise Problem("several_dialogues", "send one dialogue, or several to /v1/batches")
-    if not found or problems:
+    if not dialogues or problems:
         raise Problem("unreadable_dialogue", _ADVICE[options.format])
-    return found[0]
+    return dialogues[0]
 
 
 _ADVICE: Mapping[str, str] = {

@@ -16,15 +16,14 @@ import sqlalchemy as sa
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.present import PresentedSummary
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.masks import mask_text
 from dialogist.privacy.packs import privacy_of
-from dialogist.record_json import to_json
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON, Dialogue, to_json
 from dialogist.service import tables
 from dialogist.service.problems import Problem
 from dialogist.service.requests import dialogue_of, fault_of
+from dialogist.summarizer import Result
 
 Edit = Literal["kept", "changed", "quoted", "removed", "added", "moved"]
 
@@ -60,14 +59,14 @@ def feedback_of(values: JSON) -> Feedback:
         Problem: it is not valid, or content came without consent.
     """
     try:
-        found = Feedback.model_validate(values)
+        given = Feedback.model_validate(values)
     except ValidationError as error:
         raise Problem("bad_request", fault_of(error, Feedback)) from None
-    if any(not 0 <= count <= 10_000 for count in found.edits.values()):
+    if any(not 0 <= count <= 10_000 for count in given.edits.values()):
         raise Problem("bad_request", "edits are counts from 0 to 10000")
-    if found.content is not None and not found.consent:
+    if given.content is not None and not given.consent:
         raise Problem("bad_request", "content is kept only with consent: true")
-    return found
+    return given
 
 
 def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
@@ -137,7 +136,7 @@ def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
-def add_review(engine: sa.Engine, key_id: str, presented: PresentedSummary) -> str:
+def add_review(engine: sa.Engine, key_id: str, result: Result) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
     identity = tables.new_id()
     values = {
@@ -145,8 +144,8 @@ def add_review(engine: sa.Engine, key_id: str, presented: PresentedSummary) -> s
         "key_id": key_id,
         "created": time.time(),
         "state": "open",
-        "dialogue": record_of(presented.cited),
-        "summary": presented.to_json(),
+        "dialogue": record_of(result.dialogue),
+        "summary": result.to_json(),
     }
     with engine.begin() as connection:
         connection.execute(sa.insert(tables.reviews).values(values))
@@ -165,7 +164,7 @@ def open_reviews(engine: sa.Engine, most: int = 100) -> list[dict[str, JSON]]:
 
 def _listed(row: sa.Row[Any]) -> dict[str, JSON]:
     turns = row.dialogue["utterances"]
-    speakers = dict.fromkeys(one["speaker"] for one in turns if one["speaker"])
+    speakers = dict.fromkeys(turn["speaker"] for turn in turns if turn["speaker"])
     return {
         "id": row.id,
         "created": datetime.fromtimestamp(row.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

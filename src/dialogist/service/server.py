@@ -1,37 +1,187 @@
-"""How the application runs as a server: its signals, time limits and threads."""
+"""The application, and how it runs as a server: its signals, time limits and processes."""
 
 import asyncio
+import math
 import os
-import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
-from functools import partial
-from http import HTTPStatus
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
 
-import h11
+import sqlalchemy as sa
 import uvicorn
+from anyio import CapacityLimiter
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from prometheus_client.multiprocess import mark_process_dead
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-from dialogist.errors import DialogistError, UsageError
-from dialogist.service.app import create_app
-from dialogist.service.crashes import CrashLog
-from dialogist.service.guards import HEADERS
-from dialogist.service.metrics import SHARED, log_as_json
-from dialogist.service.model_process import ModelProcess
+from dialogist import __version__
+from dialogist.errors import DialogistError, ModelError, UsageError
+from dialogist.records import Dialogue, SummaryOptions
+from dialogist.service import api, page
+from dialogist.service.guards import Envelope, Service, in_thread
+from dialogist.service.keys import KeyRing
 from dialogist.service.problems import Problem
+from dialogist.service.prometheus import SHARED, Metrics, log_as_json, log_event, log_failure
 from dialogist.service.settings import Settings
+from dialogist.service.stored_batches import Runner
 from dialogist.service.tables import open_store
+from dialogist.service.work_queue import WorkQueue
+from dialogist.summarizer import Summarizer
 
 _KEEP_ALIVE = 75
 """Seconds; longer than proxies and clients keep idle connections, which would else be reset."""
 _LONGEST_HEAD = 32 << 10
 _HUNG = 60
 """Seconds without an answer after which a process is replaced."""
+_LAST = 1.0  # seconds for what is in work when the time to stop is over
+_UPLOADS = 2  # batches that are read at the same time: each may be large
+_WRITES = 8  # threads that wait for the store, which has a few more connections
+
+
+def create_app(
+    settings: Settings,
+    engine: sa.Engine,
+    load: Callable[[], Summarizer],
+    leave: Callable[[], object] = lambda: None,
+) -> FastAPI:
+    """Make the application; ``engine`` is an open store.
+
+    ``load`` gives the summarizer, now and again on SIGHUP. ``leave`` is called at the end if work
+    goes on when the time to stop is over.
+    """
+    summarizer = load()
+    metrics = Metrics(summarizer.writer.name)
+    queue = WorkQueue(summarizer, settings, metrics)
+    runner = Runner(engine, queue, settings)
+    service = Service(
+        settings,
+        engine,
+        KeyRing(engine, settings.rate_per_minute),
+        queue,
+        runner,
+        metrics,
+        asyncio.Semaphore(_UPLOADS),
+        CapacityLimiter(_WRITES),
+    )
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        running = asyncio.create_task(runner.run())
+        with _signals(queue, load, runner.stop) as ends:
+            yield
+        runner.stop()
+        left = max(_LAST, ends() + settings.drain_seconds - time.monotonic())
+        end = time.monotonic() + left  # the server has waited for the requests already
+        await asyncio.wait({running}, timeout=left)
+        running.cancel()
+        if not await queue.close(max(_LAST, end - time.monotonic())):
+            leave()
+
+    app = FastAPI(
+        title="Dialogist",
+        version=__version__,
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,  # served behind a key by `api`
+        lifespan=life,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.add_middleware(Envelope, metrics=metrics, full=queue.full)
+    for kind in (Problem, HTTPException, RequestValidationError, sa.exc.OperationalError):
+        app.add_exception_handler(kind, _refuse)
+    app.include_router(api.router)
+    app.include_router(page.router)
+    return app
+
+
+@contextmanager
+def _signals(
+    queue: WorkQueue, load: Callable[[], Summarizer], stop: Callable[[], None]
+) -> Iterator[Callable[[], float]]:
+    """SIGHUP loads the writer anew; SIGTERM calls ``stop`` before the server waits for requests.
+
+    Gives when SIGTERM came. Where signals cannot come (not in the main thread), they do nothing.
+    """
+    loop, lock, since = asyncio.get_running_loop(), asyncio.Lock(), math.inf
+    tasks: set[asyncio.Task[None]] = set()
+    before = signal.getsignal(signal.SIGTERM)
+
+    async def reload() -> None:
+        async with lock:
+            await reload_writer(queue, load)
+
+    def on_hup() -> None:
+        task = loop.create_task(reload())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    def on_term(number: int, frame: FrameType | None) -> None:
+        nonlocal since
+        since = min(since, time.monotonic())
+        loop.call_soon_threadsafe(stop)
+        if callable(before):
+            before(number, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:
+        loop.add_signal_handler(signal.SIGHUP, on_hup)
+        if callable(before):
+            signal.signal(signal.SIGTERM, on_term)
+    try:
+        yield lambda: min(since, time.monotonic())
+    finally:
+        if is_main:
+            loop.remove_signal_handler(signal.SIGHUP)
+            signal.signal(signal.SIGTERM, before)
+
+
+async def reload_writer(queue: WorkQueue, load: Callable[[], Summarizer]) -> None:
+    """Load the writer anew, try it, and use it; one that fails changes nothing.
+
+    Requests are answered meanwhile.
+    """
+
+    def tried() -> Summarizer:
+        summarizer = load()
+        dialogue = Dialogue.from_text("Ann: Can you send the report by Friday?\nBo: Yes, I will.")
+        if summarizer.result(dialogue, SummaryOptions()).summary.status == "error":
+            raise ModelError("the writer fails on the example")
+        return summarizer
+
+    try:
+        queue.use(await in_thread(tried))
+    except Exception as error:  # whatever is wrong with it: the old one goes on
+        log_failure(error, "")
+    else:
+        log_event("writer reloaded")
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """A reply of ours to whatever is refused: FastAPI's own would repeat what was sent."""
+    problem = error if isinstance(error, Problem) else Problem("bad_request")
+    if isinstance(error, HTTPException):
+        codes = {404: "not_found", 405: "method_not_allowed"}
+        problem = Problem(codes.get(error.status_code, "bad_request"))
+    elif isinstance(error, sa.exc.OperationalError):  # locked, full, or its server is away
+        log_failure(error, request.state.request_id)
+        problem = Problem("store_unavailable", "try again later", 10)
+    is_of_page = not request.url.path.startswith("/v1/")
+    if is_of_page and "text/html" in request.headers.get("accept", ""):
+        if problem.code == "unauthorized" and request.method in ("GET", "HEAD"):
+            return RedirectResponse("/login", 303)
+        return page.problem_page(request, problem)
+    return problem.response(request.state.request_id)
 
 
 class _Prompt(H11Protocol):
@@ -56,21 +206,6 @@ class _Prompt(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP as anything else is refused; uvicorn would repeat its parser."""
-        problem = Problem("bad_request", "the request is not HTTP/1.1, or its head is too long")
-        reply = problem.response(secrets.token_hex(8))
-        fields = {**HEADERS, **reply.headers, "Connection": "close"}
-        headers = [(name.encode(), value.encode()) for name, value in fields.items()]
-        reason = HTTPStatus.BAD_REQUEST.phrase.encode()
-        for event in (
-            h11.Response(status_code=problem.status, headers=headers, reason=reason),
-            h11.Data(data=bytes(reply.body)),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
 
     def _is_idle(self) -> bool:
         """Whether no request is being answered."""
@@ -101,7 +236,7 @@ class _Processes(Multiprocess):
     """Several processes on one socket; one that dies or hangs is replaced."""
 
     def handle_hup(self) -> None:
-        """Have each process reload its model."""
+        """Have each process load its writer anew."""
         for process in self.processes:
             if process.pid is not None:
                 os.kill(process.pid, signal.SIGHUP)
@@ -182,7 +317,11 @@ def run(settings: Settings, make: Callable[[], FastAPI], listener: socket.socket
 def app_of(settings: Settings) -> FastAPI:
     """The application as it runs in a process of its own."""
     log_as_json()  # here, too, in a process that was started for it
-    load = partial(ModelProcess, settings.model, settings.stall_seconds)
-    crashes = CrashLog(settings.crash_folder)
-    with_network = partial(load, with_network=True)
-    return create_app(settings, open_store(settings.store_url), load, crashes, with_network)
+    store = open_store(settings.store_url)
+
+    def leave() -> None:
+        """End the process although a thread still works: it has had its time."""
+        log_event("stopped with work that took too long")
+        os._exit(0)
+
+    return create_app(settings, store, lambda: Summarizer(settings.writer), leave)

@@ -11,97 +11,102 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config as AlembicConfig
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from dialogist.errors import ConfigError, DataError
 from dialogist.service.problems import Problem
 
 metadata = sa.MetaData()
 
+VERSION = 3
+"""Of the tables. Releases up to 0.2 had versions 1 and 2, which Alembic noted in its own table."""
+PATIENCE = 10.0
+"""Seconds to wait for a lock of an SQLite file."""
+_OF_ALEMBIC = {"0001": 1, "0002": 2}
+
+
+def _column(name: str, kind: Any, *more: Any, **options: Any) -> "sa.Column[Any]":
+    return sa.Column(name, kind, *more, **{"nullable": False, **options})
+
+
+_ID = sa.String(32)
+
+store_version = sa.Table("store_version", metadata, _column("version", sa.Integer))
 keys = sa.Table(
     "keys",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("name", sa.String(64), nullable=False, unique=True),
-    sa.Column("digest", sa.String(64), nullable=False, unique=True),
-    sa.Column("scopes", sa.String(200), nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("revoked", sa.Float),
+    _column("id", _ID, primary_key=True),
+    _column("name", sa.String(64), unique=True),
+    _column("digest", sa.String(64), unique=True),
+    _column("scopes", sa.String(200)),
+    _column("created", sa.Float),
+    _column("revoked", sa.Float, nullable=True),
 )
 sessions = sa.Table(
     "sessions",
     metadata,
-    sa.Column("digest", sa.String(64), primary_key=True),
-    sa.Column("key_id", sa.String(32), sa.ForeignKey("keys.id"), nullable=False),
-    sa.Column("expires", sa.Float, nullable=False),
+    _column("digest", sa.String(64), primary_key=True),
+    _column("key_id", _ID, sa.ForeignKey("keys.id")),
+    _column("expires", sa.Float),
 )
 batches = sa.Table(
     "batches",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("key_id", sa.String(32), sa.ForeignKey("keys.id"), nullable=False),
-    sa.Column("created", sa.Float, nullable=False, index=True),
-    sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("options", sa.JSON, nullable=False),
+    _column("id", _ID, primary_key=True),
+    _column("key_id", _ID, sa.ForeignKey("keys.id")),
+    _column("created", sa.Float, index=True),
+    _column("total", sa.Integer),
+    _column("options", sa.JSON),
 )
 items = sa.Table(
     "batch_items",
     metadata,
-    sa.Column(
-        "batch_id",
-        sa.String(32),
-        sa.ForeignKey("batches.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("tries", sa.Integer, nullable=False),
-    sa.Column("owner", sa.String(32), nullable=False),
-    sa.Column("lease", sa.Float, nullable=False),
-    sa.Column("dialogue", sa.JSON),  # content: until it is summarized
-    sa.Column("result", sa.JSON),  # content
+    _column("batch_id", _ID, sa.ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    _column("number", sa.Integer, primary_key=True),
+    _column("state", sa.String(16)),
+    _column("tries", sa.Integer),
+    _column("owner", _ID),
+    _column("lease", sa.Float),
+    _column("dialogue", sa.JSON, nullable=True),  # content: until it is summarized
+    _column("result", sa.JSON, nullable=True),  # content
     sa.Index("batch_items_state", "state", "lease"),
 )
 once = sa.Table(
     "idempotency",
     metadata,
-    sa.Column("key_id", sa.String(32), primary_key=True),
-    sa.Column("value", sa.String(128), primary_key=True),
-    sa.Column("request", sa.String(64), nullable=False),
-    sa.Column("subject", sa.String(32), nullable=False),
-    sa.Column("created", sa.Float, nullable=False, index=True),
+    _column("key_id", _ID, primary_key=True),
+    _column("value", sa.String(128), primary_key=True),
+    _column("request", sa.String(64)),
+    _column("subject", _ID),
+    _column("created", sa.Float, index=True),
 )
 reviews = sa.Table(
     "reviews",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("key_id", sa.String(32), sa.ForeignKey("keys.id"), nullable=False),
-    sa.Column("created", sa.Float, nullable=False, index=True),
-    sa.Column("state", sa.String(16), nullable=False, index=True),
-    sa.Column("dialogue", sa.JSON),  # content
-    sa.Column("summary", sa.JSON),  # content
+    _column("id", _ID, primary_key=True),
+    _column("key_id", _ID, sa.ForeignKey("keys.id")),
+    _column("created", sa.Float, index=True),
+    _column("state", sa.String(16), index=True),
+    _column("dialogue", sa.JSON, nullable=True),  # content
+    _column("summary", sa.JSON, nullable=True),  # content
 )
 feedback_table = sa.Table(
     "feedback",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("key_id", sa.String(32), sa.ForeignKey("keys.id"), nullable=False),
-    sa.Column("created", sa.Float, nullable=False, index=True),
-    sa.Column("verdict", sa.String(16), nullable=False, index=True),
-    sa.Column("edits", sa.JSON, nullable=False),
-    sa.Column("content", sa.JSON),  # content: only with consent
+    _column("id", _ID, primary_key=True),
+    _column("key_id", _ID, sa.ForeignKey("keys.id")),
+    _column("created", sa.Float, index=True),
+    _column("verdict", sa.String(16), index=True),
+    _column("edits", sa.JSON),
+    _column("content", sa.JSON, nullable=True),  # content: only with consent
 )
 audit = sa.Table(
     "audit",
     metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("at", sa.Float, nullable=False, index=True),
-    sa.Column("key_id", sa.String(32), nullable=False),
-    sa.Column("action", sa.String(32), nullable=False),
-    sa.Column("subject", sa.String(32), nullable=False),
+    _column("number", sa.Integer, primary_key=True, autoincrement=True),
+    _column("at", sa.Float, index=True),
+    _column("key_id", _ID),
+    _column("action", sa.String(32)),
+    _column("subject", _ID),
 )
 
 
@@ -144,7 +149,7 @@ def _engine(url: sa.URL) -> sa.Engine:
     if url.database and not url.database.startswith((":", "file:")):
         with suppress(OSError):  # SQLite says it better
             Path(url.database).touch(0o600)  # for dialogues; files beside it take its mode
-    engine = sa.create_engine(url, connect_args={"timeout": 30})
+    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE})
 
     @sa.event.listens_for(engine, "connect")
     def _set_up(connection: Any, _: object) -> None:
@@ -156,30 +161,42 @@ def _engine(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def alembic_config(connection: sa.Connection) -> AlembicConfig:
-    """How alembic finds the migrations of this package."""
-    config = AlembicConfig()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
-    return config
-
-
-def upgrade(engine: sa.Engine, revision: str = "head") -> None:
+def upgrade(engine: sa.Engine) -> None:
     """Bring the tables up to date; several processes may start at the same time.
 
     Raises:
         DataError: the tables are of a newer release.
     """
-    with engine.begin() as connection:
+    with engine.connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7265001)"))
-        config = alembic_config(connection)
-        known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
-        current = MigrationContext.configure(connection).get_current_revision()
-        if current is not None and current not in known:
+        else:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        names = sa.inspect(connection).get_table_names()
+        found: int | None = 0
+        if "store_version" in names:
+            found = connection.scalar(sa.select(store_version.c.version))
+        elif "alembic_version" in names:
+            noted = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+            found = _OF_ALEMBIC.get(str(noted))
+        if found is None or found > VERSION:
             raise DataError("store: its tables are of a newer release of Dialogist")
-        if current is None or current != revision:
-            command.upgrade(config, revision)
+        if found == VERSION:
+            return
+        metadata.create_all(connection)
+        if found:
+            for row in connection.execute(sa.select(batches.c.id, batches.c.options)).all():
+                here = sa.update(batches).where(batches.c.id == row.id)
+                connection.execute(here.values(options=_options_of_today(row.options)))
+            connection.execute(sa.text("DROP TABLE alembic_version"))
+        connection.execute(sa.insert(store_version).values(version=VERSION))
+
+
+def _options_of_today(options: Any) -> dict[str, Any]:
+    """The options of a batch of release 0.2: ``template`` is ``form``, of the network none."""
+    gone = ("style", "long", "safe")
+    kept = {name: value for name, value in dict(options).items() if name not in gone}
+    return {("form" if name == "template" else name): value for name, value in kept.items()}
 
 
 def note_change(connection: sa.Connection, key_id: str, action: str, subject: str) -> None:

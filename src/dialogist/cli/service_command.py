@@ -1,12 +1,14 @@
-"""``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what it learned."""
+"""``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what people said."""
 
 import json
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dialogist import __version__
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.output_formats import output_to
@@ -35,7 +37,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="The model's name.")] = None,
+    writer: Annotated[
+        str | None, typer.Option(help="Who writes: highlights, endpoint:URL#MODEL ...")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
     ] = None,
@@ -43,14 +47,14 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):
-        from dialogist.model_folder.model_files import find_model
         from dialogist.service.keys import add_key, valid_keys
         from dialogist.service.server import app_of, listen_at, run
         from dialogist.service.settings import load_settings
         from dialogist.service.tables import open_store
-    flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
+        from dialogist.writers import open_writer
+    flags = {"host": host, "port": port, "store": store, "writer": writer, "workers": workers}
     settings = load_settings(config, flags)
-    find_model(settings.model)  # told before a process starts, and not in its log
+    open_writer(settings.writer)  # told before a process starts, and not in its log
     with listen_at(settings) as listener:  # before a key is made
         engine = open_store(settings.store_url)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -72,11 +76,9 @@ def serve(
 
 def client(output: OutputFile = None) -> None:
     """Write a Python client of the service: one file that needs nothing but Python."""
-    with needs_extra("the service", "serve"):
-        from dialogist.service.client import client_source
-    source = client_source()
+    source = resources.files("dialogist") / "assets" / "service" / "client.py.in"
     with output_to(output):
-        print(source, end="")
+        print(source.read_text("utf-8").replace("@VERSION@", __version__), end="")
 
 
 @keys_app.command("add")
@@ -152,12 +154,12 @@ def import_annotated(
     from dialogist.service.keys import valid_keys
     from dialogist.service.reviews import add_annotated
 
-    found = [one.id for one in valid_keys(engine) if one.name == key]
-    if not found:
+    ids = [valid.id for valid in valid_keys(engine) if valid.name == key]
+    if not ids:
         raise UsageError(f"key {key}: there is no such key (dialogist keys list)")
     reading = InputReading(ReadOptions(), watched=False)
-    dialogues = [one for one in reading.dialogues(files) if one.references]
-    added = sum(add_annotated(engine, found[0], one) for one in dialogues)
+    dialogues = [dialogue for dialogue in reading.dialogues(files) if dialogue.references]
+    added = sum(add_annotated(engine, ids[0], dialogue) for dialogue in dialogues)
     again = len(dialogues) - added
     behind = f"; {counted(again, 'dialogues')} stored before" if again else ""
     note(f"{counted(added, 'dialogues')} stored{behind}", own=True)

@@ -1,34 +1,43 @@
 """Stored batches: accepted whole, worked off when there is time, kept over a restart.
 
 Each dialogue of a batch is an item. A process leases items before it works on them, so several
-processes may share a store, and what a process that died held is taken over. An item that was
-begun twice without a result is not begun a third time: it may be what killed the process.
+processes may share a store, and what a process that died held is taken over. An item that five
+processes died of is given up: else the service would start and die for ever.
 """
 
 import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 
 from dialogist.records import JSON
 from dialogist.service import tables
-from dialogist.service.metrics import log_failure
 from dialogist.service.problems import Problem
-from dialogist.service.requests import build_request, dialogue_of, notes_in, options_of
+from dialogist.service.prometheus import log_failure
+from dialogist.service.requests import (
+    SummaryRequest,
+    build_request,
+    dialogue_of,
+    notes_in,
+    options_of,
+)
 from dialogist.service.settings import Settings
-from dialogist.service.worker import Worker
+from dialogist.service.work_queue import WorkQueue
+
+T = TypeVar("T")
 
 _LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
 _PAUSE = 0.5  # seconds between looks at the store, when there is nothing to do
 _FORGET_EVERY = 3600.0
 _PAGE = 200  # results read at a time
-_MOST_TRIES = 2
+_MOST_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,10 @@ def store_batch(
     waiting = {"state": "waiting", "tries": 0, "owner": "", "lease": 0.0, "result": None}
     blank = {**waiting, "batch_id": identity}
     rows = [
-        {**blank, "number": n, **_failed(n, None, one)}
-        if isinstance(one, Problem)
-        else {**blank, "number": n, "dialogue": one}
-        for n, one in enumerate(dialogues)
+        {**blank, "number": n, **_failed(n, None, dialogue)}
+        if isinstance(dialogue, Problem)
+        else {**blank, "number": n, "dialogue": dialogue}
+        for n, dialogue in enumerate(dialogues)
     ]
     values = {"id": identity, "key_id": key_id, "total": len(rows), "options": options}
     connection.execute(sa.insert(tables.batches).values(**values, created=time.time()))
@@ -73,20 +82,20 @@ def batch_status(engine: sa.Engine, key_id: str, identity: str) -> dict[str, JSO
     """
     table, items = tables.batches, tables.items
     with engine.connect() as connection:
-        found = connection.execute(
+        batch = connection.execute(
             sa.select(table).where(table.c.id == identity, table.c.key_id == key_id)
         ).first()
-        if found is None:
+        if batch is None:
             raise Problem("not_found", "this key has no such batch")
         counted = sa.select(items.c.state, sa.func.count()).where(items.c.batch_id == identity)
         counts = {row[0]: row[1] for row in connection.execute(counted.group_by(items.c.state))}
     done, failed = counts.get("done", 0), counts.get("failed", 0)
-    state = "done" if done + failed == found.total else "running" if done + failed else "queued"
+    state = "done" if done + failed == batch.total else "running" if done + failed else "queued"
     return {
         "id": identity,
         "status": state,
-        "created": found.created,
-        "total": found.total,
+        "created": batch.created,
+        "total": batch.total,
         "done": done,
         "failed": failed,
     }
@@ -124,15 +133,18 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
         )
         if not gone.rowcount:
             raise Problem("not_found", "this key has no such batch")
+        connection.execute(sa.delete(tables.once).where(tables.once.c.subject == identity))
         tables.note_change(connection, key_id, "batch deleted", identity)
     tables.clear_log(engine)
 
 
 def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
-    """Lease items that nobody works on, the oldest first; gives up those begun twice."""
+    """Lease items that nobody works on, the oldest first; gives up those begun too often."""
     items, now = tables.items, time.time()
-    free = (items.c.state == "waiting") & (items.c.lease < now)
-    found = (
+    # A lease that ends later than any can is of a clock that went wrong.
+    is_over = (items.c.lease < now) | (items.c.lease > now + _LEASE)
+    free = (items.c.state == "waiting") & is_over
+    oldest = (
         sa.select(items, tables.batches.c.options)
         .join(tables.batches)
         .where(free)
@@ -141,12 +153,12 @@ def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
     )
     leased: list[Item] = []
     with engine.begin() as connection:
-        rows = connection.execute(found.with_for_update(skip_locked=True, of=items)).all()
+        rows = connection.execute(oldest.with_for_update(skip_locked=True, of=items)).all()
         for row in rows:
             here = (items.c.batch_id == row.batch_id) & (items.c.number == row.number)
             taken = {"owner": owner, "lease": now + _LEASE, "tries": row.tries + 1}
             if row.tries >= _MOST_TRIES:
-                taken = _failed(row.number, row.dialogue, Problem("quarantined"))
+                taken = _failed(row.number, row.dialogue, Problem("internal"))
             is_ours = connection.execute(sa.update(items).where(here, free).values(taken)).rowcount
             if is_ours and row.tries < _MOST_TRIES:
                 leased.append(
@@ -173,12 +185,13 @@ def finish_item(engine: sa.Engine, item: Item, owner: str, values: dict[str, Any
 class Runner:
     """Works off stored batches while the queue has room for them."""
 
-    def __init__(self, engine: sa.Engine, worker: Worker, settings: Settings) -> None:
-        self._engine, self._worker, self._settings = engine, worker, settings
+    def __init__(self, engine: sa.Engine, queue: WorkQueue, settings: Settings) -> None:
+        self._engine, self._queue, self._settings = engine, queue, settings
         self._owner = tables.new_id()
         self._woken = asyncio.Event()
         self._is_stopping = False
         self._forgot = 0.0
+        self._threads = CapacityLimiter(2 * queue.threads)
 
     def wake(self) -> None:
         """Look at the store now: something was added."""
@@ -196,50 +209,46 @@ class Runner:
             try:
                 is_busy = await self._turn()
                 if was_busy and not is_busy:  # dialogues are deleted once they are summarized
-                    await run_in_threadpool(tables.clear_log, self._engine)
+                    await self._stored(tables.clear_log)
                 was_busy = is_busy
             except Exception as error:  # the store is away for a while
                 log_failure(error, "")
                 is_busy = False
             if not is_busy:
-                await self._pause()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_PAUSE):
+                        await self._woken.wait()
+                self._woken.clear()
 
-    async def _pause(self) -> None:
-        """Wait until something is added, or it is time to look again."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_PAUSE):
-                await self._woken.wait()
-        self._woken.clear()
+    async def _stored(self, function: Callable[..., T], *arguments: object) -> T:
+        """In threads of its own, so that a store that is locked holds up no request."""
+        call = partial(function, self._engine, *arguments)
+        return await to_thread.run_sync(call, limiter=self._threads)
 
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""
         if time.monotonic() - self._forgot > _FORGET_EVERY or not self._forgot:
             self._forgot = time.monotonic()
-            await run_in_threadpool(tables.forget, self._engine, self._settings.retention_days)
-        if not self._worker.has_spare_time:
+            await self._stored(tables.forget, self._settings.retention_days)
+        if not self._queue.has_spare_time:
             return False
-        most = self._settings.batch_requests
-        leased = await run_in_threadpool(lease_items, self._engine, self._owner, most)
+        # So few at a time that a request never waits long behind them.
+        leased = await self._stored(lease_items, self._owner, 2 * self._queue.threads)
         await asyncio.gather(*map(self._finish, leased))
         return bool(leased)
 
     async def _finish(self, item: Item) -> None:
-        values = await self._result(item)
-        if values is not None:
-            await run_in_threadpool(finish_item, self._engine, item, self._owner, values)
+        def read() -> SummaryRequest:
+            dialogue = dialogue_of(item.dialogue)
+            return build_request(dialogue, options_of(item.options), notes_in(item.dialogue))
 
-    async def _result(self, item: Item) -> dict[str, Any] | None:
-        """The values to store; None: the item is left for another try."""
+        values: dict[str, Any]
         try:
-            dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
-            options = options_of(item.options)
-            base = self._worker.model.options
-            summary_request = build_request(dialogue, options, base, notes_in(item.dialogue))
-            presented = await self._worker.summarize(
-                summary_request, _LEASE / 2, is_background=True
-            )
+            _, result = await self._queue.summarize(read, _LEASE / 2)
+            values = {"state": "done", "result": result.to_json(), "dialogue": None}
         except Problem as problem:
-            if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:
-                return {"lease": 0.0, "tries": item.tries - 1} if problem.status == 503 else None
-            return _failed(item.number, item.dialogue, problem)
-        return {"state": "done", "result": presented.to_json(), "dialogue": None}
+            if problem.status == 503:  # of ours: it was not the item's try
+                values = {"lease": 0.0, "tries": item.tries - 1}
+            else:
+                values = _failed(item.number, item.dialogue, problem)
+        await self._stored(finish_item, item, self._owner, values)

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -26,7 +27,6 @@ _LOGGER = logging.getLogger("dialogist.service")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SUMMARIES = ("/", "/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
 _RECENT = 1000  # summaries whose seconds are remembered
-_SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Latency(NamedTuple):
@@ -40,65 +40,36 @@ class Latency(NamedTuple):
 class Metrics:
     """The figures of this process, or of all that share an address."""
 
-    def __init__(self, model: str) -> None:
-        self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "dialogist_requests", "Requests answered", ("route", "code"), registry=registry
-        )
-        self.seconds = Histogram(
-            "dialogist_request_seconds",
-            "Seconds to answer a request",
-            ("route",),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.queue = self._sum("dialogist_queue_depth", "Requests that wait or are worked on")
-        self.queue_bytes = self._sum("dialogist_queue_bytes", "Bytes of the requests in the queue")
-        self.queue_tokens = self._sum("dialogist_queue_tokens", "Tokens of these requests")
-        self.waited = Histogram(
-            "dialogist_queue_seconds", "Seconds in the queue", buckets=_SECONDS, registry=registry
-        )
-        self.worked = Histogram(
-            "dialogist_inference_seconds",
-            "Seconds of the model for a batch",
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.batches = Histogram(
-            "dialogist_batch_size", "Dialogues in a batch", buckets=_SIZES, registry=registry
-        )
-        self.rejected = Counter(
-            "dialogist_rejected", "Requests refused", ("reason",), registry=registry
-        )
-        self.cancelled = Counter(
-            "dialogist_cancelled", "Requests whose client left", registry=registry
-        )
-        self.stopped = Counter(
-            "dialogist_stopped", "Batches stopped as nobody waited for them", registry=registry
-        )
-        self.statuses = Counter(
-            "dialogist_summaries", "Summaries made", ("status",), registry=registry
-        )
+    def __init__(self, writer: str) -> None:
+        self.registry = CollectorRegistry()
+        count = partial(Counter, registry=self.registry)
+        total = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
+        spread = partial(Histogram, registry=self.registry, buckets=_SECONDS)
+        self.requests = count("dialogist_requests", "Requests answered", ("route", "code"))
+        self.seconds = spread("dialogist_request_seconds", "Seconds to answer", ("route",))
+        self.queue = total("dialogist_queue_depth", "Requests that wait or are worked on")
+        self.queue_bytes = total("dialogist_queue_bytes", "Bytes of these requests")
+        self.waited = spread("dialogist_queue_seconds", "Seconds in the queue")
+        self.worked = spread("dialogist_inference_seconds", "Seconds of work on a dialogue")
+        self.rejected = count("dialogist_rejected", "Requests refused", ("reason",))
+        self.cancelled = count("dialogist_cancelled", "Requests whose client left")
+        self.statuses = count("dialogist_summaries", "Summaries made", ("status",))
         self._info = Gauge(
-            "dialogist_model_info",
-            "The model in use",
-            ("model", "version"),
-            registry=registry,
+            "dialogist_writer_info",
+            "The writer in use",
+            ("writer", "version"),
+            registry=self.registry,
             multiprocess_mode="livemax",
         )
         self._recent: deque[float] = deque(maxlen=_RECENT)
-        self._model = model
-        self.use(model)
+        self._writer = writer
+        self.use(writer)
 
-    def _sum(self, name: str, what: str) -> Gauge:
-        """A figure that is summed over processes."""
-        return Gauge(name, what, registry=self.registry, multiprocess_mode="livesum")
-
-    def use(self, model: str) -> None:
-        """Name the model in use."""
-        self._info.labels(self._model, __version__).set(0)
-        self._info.labels(model, __version__).set(1)
-        self._model = model
+    def use(self, writer: str) -> None:
+        """Name the writer in use."""
+        self._info.labels(self._writer, __version__).set(0)
+        self._info.labels(writer, __version__).set(1)
+        self._writer = writer
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
@@ -147,7 +118,7 @@ def log_as_json() -> None:
     """Send the log lines of the service, its libraries and its server to stderr as JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
-    for name in ("dialogist", "uvicorn", "uvicorn.error", "alembic", "asyncio"):
+    for name in ("dialogist", "uvicorn", "uvicorn.error", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
@@ -155,25 +126,9 @@ def log_as_json() -> None:
         logging.getLogger(name).setLevel(logging.INFO)
 
 
-def log_access(
-    method: str, route: str, status: int, seconds: float, state: Mapping[str, Any]
-) -> None:
-    """Tell that a request was answered: by its route's pattern, not by its path."""
-    known = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
-    fields = {
-        "method": method if method in known else "other",
-        "route": route,
-        "status": status,
-        "ms": round(seconds * 1000, 1),
-        "request_id": state["request_id"],
-        "key": state.get("key_id", ""),
-    }
-    _LOGGER.info("request", extra={"fields": fields})
-
-
-def log_event(event: str) -> None:
-    """Tell what happened to the process, in our words."""
-    _LOGGER.info(event)
+def log_event(event: str, **fields: object) -> None:
+    """Tell what happened, in our words."""
+    _LOGGER.info(event, extra={"fields": fields})
 
 
 def log_failure(error: BaseException, request_id: str) -> None:

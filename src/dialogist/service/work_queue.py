@@ -1,0 +1,213 @@
+"""The queue: requests are read and summarized by a few threads, and what is too much is refused.
+
+Places are counted before anything of a request is read, so what is refused costs next to nothing.
+As many threads work as the writer takes dialogues at a time: one for highlights, which are Python.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from dialogist.errors import ModelError
+from dialogist.service.problems import Problem
+from dialogist.service.prometheus import Metrics, log_failure
+from dialogist.service.requests import SummaryRequest
+from dialogist.service.settings import Settings
+from dialogist.summarizer import Result, Summarizer
+
+_FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
+_LOOK = 0.02  # seconds between two looks at whether all work is done
+
+
+@dataclass(slots=True)
+class _Wait:
+    """Somebody who waits for an answer, until it comes, the deadline passes or the client leaves.
+
+    ``since`` and ``limit`` are by the clock of the event loop.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    limit: asyncio.Timeout
+    since: float
+    is_over: bool = False
+
+    def shorten(self, seconds: float) -> None:
+        """Set the deadline that the request itself has."""
+        if not self.is_over:
+            self.limit.reschedule(self.since + seconds)
+
+
+class WorkQueue:
+    """Takes requests from the event loop, has threads work on them, and answers in the loop."""
+
+    def __init__(self, summarizer: Summarizer, settings: Settings, metrics: Metrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self.threads = max(1, summarizer.writer.at_once)
+        self._pool = ThreadPoolExecutor(self.threads, "dialogist-work")
+        self._lock = threading.Lock()
+        self._requests = self._bytes = self._at_work = 0
+        self._cost = _FIRST_GUESS
+        self._is_closing = False
+        self.use(summarizer)
+
+    def use(self, summarizer: Summarizer) -> None:
+        """Use another writer from the next request on."""
+        self.summarizer = summarizer
+        self._by_form: dict[str | None, Summarizer] = {None: summarizer}
+        self._metrics.use(summarizer.writer.name)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are taken, and nine tenths of the queue are not yet full."""
+        return not self._is_closing and self._requests < max(1, 0.9 * self._settings.queue_requests)
+
+    @property
+    def has_spare_time(self) -> bool:
+        """Whether less than half of the queue is taken: stored batches may go on."""
+        return not self._is_closing and self._requests < self._settings.queue_requests / 2
+
+    def full(self) -> Problem | None:
+        """Why even the smallest request is refused now; None: it is not."""
+        settings = self._settings
+        if self._is_closing:
+            self._metrics.rejected.labels("draining").inc()
+            return Problem("draining", "another instance may answer", _FIRST_GUESS)
+        if self._requests and (
+            self._requests >= settings.queue_requests or self._wait() > settings.queue_seconds
+        ):
+            return self._no_room()
+        return None
+
+    def _wait(self) -> float:
+        """The seconds that those who hold places will take, about."""
+        return self._requests * self._cost / self.threads
+
+    def _no_room(self) -> Problem:
+        self._metrics.rejected.labels("queue_full").inc()
+        return Problem("queue_full", "try again after the time given", self._wait())
+
+    @contextmanager
+    def place(self, size: int) -> Iterator[None]:
+        """Hold a place in the queue for a request of ``size`` bytes; of the event loop.
+
+        Raises:
+            Problem: all are taken, or the service is stopping; says when to come back.
+        """
+        problem = self.full()
+        if problem is None and self._requests and self._bytes + size > self._settings.queue_bytes:
+            problem = self._no_room()
+        if problem is not None:
+            raise problem
+        self._count(1, size)
+        try:
+            yield
+        finally:
+            self._count(-1, -size)
+
+    def _count(self, requests: int, size: int) -> None:
+        self._requests += requests
+        self._bytes += size
+        self._metrics.queue.set(self._requests)
+        self._metrics.queue_bytes.set(self._bytes)
+
+    async def summarize(
+        self,
+        read: Callable[[], SummaryRequest],
+        seconds: float,
+        leaves: asyncio.Task[None] | None = None,
+    ) -> tuple[SummaryRequest, Result]:
+        """Have a thread ``read`` a request and summarize it; ``leaves`` ends when the client does.
+
+        Raises:
+            Problem: the deadline passed, the client left, or ``read`` raises it.
+        """
+        loop = asyncio.get_running_loop()
+        limit = asyncio.timeout(seconds)
+        wait = _Wait(loop, limit, loop.time())
+        with self._lock:
+            self._at_work += 1
+        try:
+            future = loop.run_in_executor(self._pool, self._work, read, wait)
+        except RuntimeError:  # the pool was closed
+            with self._lock:
+                self._at_work -= 1
+            raise Problem("draining", "another instance may answer", _FIRST_GUESS) from None
+        both: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
+        try:
+            with suppress(TimeoutError):
+                async with limit:
+                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            wait.is_over = True
+            if not future.done():
+                future.add_done_callback(_ignored)
+        if future.done():
+            return future.result()
+        if leaves is not None and leaves.done():
+            self._metrics.cancelled.inc()
+            raise Problem("client_closed")
+        self._metrics.rejected.labels("deadline").inc()
+        raise Problem("deadline", "send less, or allow more time", self._wait())
+
+    def _work(
+        self, read: Callable[[], SummaryRequest], wait: _Wait
+    ) -> tuple[SummaryRequest, Result]:
+        """In a thread: read and summarize, unless nobody waits any more.
+
+        Raises:
+            Problem: nobody does, ``read`` raises it, or the writer can write nothing.
+        """
+        began = time.monotonic()
+        try:
+            if wait.is_over:
+                raise Problem("deadline")
+            self._metrics.waited.observe(wait.loop.time() - wait.since)
+            request = read()
+            if request.seconds:
+                wait.loop.call_soon_threadsafe(wait.shorten, request.seconds)
+                if wait.loop.time() > wait.since + request.seconds:
+                    raise Problem("deadline", "send less, or allow more time")
+            result = request.result(self._summarizer(request.form))
+            self._metrics.statuses.labels(result.summary.status).inc()
+            took = time.monotonic() - began
+            self._metrics.worked.observe(took)
+            self._cost = min(took, 0.8 * self._cost + 0.2 * took)
+        except ModelError as error:
+            log_failure(error, "")
+            raise Problem("writer_unavailable", "try again later", 10) from None
+        finally:
+            with self._lock:
+                self._at_work -= 1
+        return request, result
+
+    def _summarizer(self, form: str | None) -> Summarizer:
+        """The summarizer of a form: all have the same writer."""
+        by_form = self._by_form
+        if form not in by_form:
+            shared = self.summarizer
+            by_form[form] = Summarizer(shared.writer, shared.verifier, form)
+        return by_form[form]
+
+    def drain(self) -> None:
+        """Take no more requests."""
+        self._is_closing = True
+
+    async def close(self, seconds: float) -> bool:
+        """Finish what was taken, in so many seconds; whether all threads are idle."""
+        self.drain()
+        self._pool.shutdown(wait=False)
+        end = time.monotonic() + seconds
+        while self._at_work and time.monotonic() < end:
+            await asyncio.sleep(_LOOK)
+        return not self._at_work
+
+
+def _ignored(future: "asyncio.Future[Any]") -> None:
+    """Nobody waits for it: what went wrong with it is told to nobody."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,206 @@
+"""The queue: limits, deadlines, clients that leave, draining, reloading."""
+
+import asyncio
+import json
+import time
+
+import pytest
+from tests.service.conftest import Slow, ask
+from tests.service.test_api import CALL
+
+from dialogist.errors import ModelError
+from dialogist.service.server import reload_writer
+from dialogist.summarizer import Summarizer
+
+
+def post(client, body=CALL, **headers):
+    return client.post("/v1/summaries", json=body, headers=headers)
+
+
+async def until(is_true):
+    for _ in range(2000):
+        if is_true():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "limit", [{"queue_requests": 2}, {"queue_bytes": 1024}, {"queue_seconds": 0.08}]
+)
+def test_what_is_too_much_is_refused_before_it_is_read(engine, limit):
+    """And what was taken is answered; then there is room again."""
+    writer = Slow(is_open=False)
+    big = {**CALL, "metadata": {"x": "y" * 100}}
+
+    async def conversation(service):
+        async with service.client() as client:
+            taken = [asyncio.create_task(post(client, big)) for _ in range(2)]
+            await until(lambda: service.queue._requests == 2)
+            refused = await post(client, big)
+            ready = await client.get("/readyz")
+            writer.go.set()
+            return refused, ready, await asyncio.gather(*taken), await post(client)
+
+    refused, ready, taken, after = ask(engine, conversation, writer, **limit)
+    assert (refused.status_code, refused.json()["code"]) == (503, "queue_full")
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert [reply.status_code for reply in (*taken, after)] == [200] * 3
+    assert ready.status_code == (503 if "queue_requests" in limit else 200)
+
+
+def test_a_deadline_is_told_and_its_dialogue_is_not_begun(engine):
+    writer = Slow(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            first = asyncio.create_task(post(client))
+            await until(lambda: writer.begun)
+            late = await post(client, {**CALL, "id": "late"})
+            writer.go.set()
+            return late, await first, await post(client, {**CALL, "timeout_ms": 5000})
+
+    late, first, after = ask(engine, conversation, writer, deadline_seconds=0.2)
+    assert (late.status_code, late.json()["code"]) == (504, "deadline")
+    assert first.status_code == 504
+    assert after.status_code == 200
+    assert "late" not in writer.begun
+
+
+def test_a_request_may_have_a_shorter_deadline(engine):
+    writer = Slow(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            started = time.monotonic()
+            late = await post(client, {**CALL, "timeout_ms": 50})
+            took = time.monotonic() - started
+            writer.go.set()
+            return late, took
+
+    late, took = ask(engine, conversation, writer)
+    assert (late.status_code, took < 2) == (504, True)
+
+
+def test_nothing_is_done_for_a_client_that_left(engine):
+    writer = Slow(is_open=False)
+    body = json.dumps({**CALL, "id": "left"}).encode()
+    messages = [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
+    sent = []
+
+    async def conversation(service):
+        async def receive():
+            return messages.pop(0)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/v1/summaries",
+            "query_string": b"",
+            "headers": [
+                (b"authorization", f"Bearer {service.key}".encode()),
+                (b"content-type", b"application/json"),
+            ],
+        }
+        async with service.client() as client:
+            first = asyncio.create_task(post(client))
+            await until(lambda: writer.begun)
+            await service.app(scope, receive, send)
+            writer.go.set()
+            await first
+            return (await client.get("/metrics")).text
+
+    counts = ask(engine, conversation, writer)
+    assert sent[0]["status"] == 499
+    assert "dialogist_cancelled_total 1.0" in counts
+    assert writer.begun == ["call-17"]
+
+
+def test_many_dialogues_at_a_time_where_the_writer_takes_them(engine):
+    writer = Slow(is_open=False)
+    writer.at_once = 4
+
+    async def conversation(service):
+        async with service.client() as client:
+            asked = [asyncio.create_task(post(client)) for _ in range(4)]
+            await until(lambda: len(writer.begun) == 4)
+            writer.go.set()
+            return await asyncio.gather(*asked)
+
+    assert [reply.status_code for reply in ask(engine, conversation, writer)] == [200] * 4
+
+
+def test_a_writer_that_cannot_write_is_told_and_its_batch_waits(engine):
+    class Away(Slow):
+        def write(self, dialogue, form, options):
+            if not self.go.is_set():
+                raise ModelError("nobody listens at secret.example")
+            return super().write(dialogue, form, options)
+
+    writer = Away(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            refused = await post(client)
+            batch = await client.post("/v1/batches", json={"dialogues": [CALL]})
+            await asyncio.sleep(0.3)
+            waits = (await client.get(batch.headers["Location"])).json()
+            writer.go.set()
+            for _ in range(200):
+                done = (await client.get(batch.headers["Location"])).json()
+                if done["status"] == "done":
+                    break
+                await asyncio.sleep(0.05)
+            return refused, waits, done
+
+    refused, waits, done = ask(engine, conversation, writer)
+    assert (refused.status_code, refused.json()["code"]) == (503, "writer_unavailable")
+    assert "secret" not in refused.text
+    assert (waits["status"], done["done"]) == ("queued", 1)
+
+
+def test_what_was_taken_is_finished_when_the_service_stops(engine):
+    writer = Slow(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            taken = asyncio.create_task(post(client))
+            await until(lambda: writer.begun)
+            service.queue.drain()
+            refused, ready = await post(client), await client.get("/readyz")
+            writer.go.set()
+            return refused, ready, await taken
+
+    refused, ready, taken = ask(engine, conversation, writer)
+    assert (refused.status_code, refused.json()["code"]) == (503, "draining")
+    assert (ready.status_code, taken.status_code) == (503, 200)
+
+
+def test_a_writer_is_loaded_anew_and_one_that_fails_is_not_used(engine):
+    names = iter(("first", "second", "broken"))
+
+    class Named(Slow):
+        def __init__(self):
+            super().__init__()
+            self.name = next(names)
+
+        def write(self, dialogue, form, options):
+            if self.name == "broken":
+                raise ValueError
+            return super().write(dialogue, form, options)
+
+    def load():
+        return Summarizer(Named())
+
+    async def conversation(service):
+        async with service.client() as client:
+            writers = []
+            for _ in range(3):
+                writers.append((await post(client)).json()["writer"])
+                await reload_writer(service.queue, load)
+            return [*writers, (await post(client)).json()["writer"]]
+
+    assert ask(engine, conversation, load=load) == ["first", "second", "second", "second"]
