@@ -1,0 +1,1 @@
+"""Metrics, report cards, comparisons, and pages on which people judge summaries."""

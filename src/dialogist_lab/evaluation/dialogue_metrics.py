@@ -1,0 +1,215 @@
+"""Metrics that look at output and dialogue: support, copying, order, slots, key points."""
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from rouge_score.rouge_scorer import RougeScorer
+
+from dialogist.grounding import SureRules
+from dialogist.language.tokens import split_sentences
+from dialogist.records import Dialogue
+from dialogist_lab.evaluation.metric import (
+    Case,
+    Column,
+    Metric,
+    mean_of,
+    share_of,
+    words_of,
+)
+from dialogist_lab.evaluation.rouge_bleu import Bleu
+
+if TYPE_CHECKING:
+    from dialogist.forms.key_points import RulePack
+
+
+class Support(Metric):
+    """Outputs and statements with a name or number that nobody says, by the rules of the tool.
+
+    These rules are sure of little: what they do not find may be wrong all the same.
+    """
+
+    name = "faithfulness"
+    signature = "faithfulness 2 | dialogist.grounding.SureRules | statements: sentences"
+    columns = (
+        Column("faithfulness.any", "Contradicted", "lower"),
+        Column("faithfulness.statements", "Contradicted statements", "lower"),
+    )
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; none where there is no dialogue."""
+        if case.dialogue is None:
+            return (0.0,) * 4
+        rules, turns = SureRules(), case.dialogue.utterances
+        sentences = split_sentences(case.prediction)
+        wrong = sum(bool(rules.verify(turns, sentence).reasons) for sentence in sentences)
+        return (*share_of(wrong > 0, 1), *share_of(wrong, len(sentences)))
+
+
+_COPIED = 3  # words: what a summary shares with a foreign dialogue is hardly ever as long
+
+
+class Copying(Metric):
+    """What a summary copies, says anew and repeats; any language with spaces, or Chinese.
+
+    ``copied``: the share of words in copied spans of three words or more (the extractive fragments
+    of Grusky et al. 2018, section 4.1, within one utterance). ``novel2``: the share of different
+    pairs of words that the dialogue has not. ``compression``: words of the dialogue to one of the
+    summary. ``repeats4``: outputs that say any four words twice.
+    """
+
+    name = "copying"
+    signature = f"copying 2 | words in small letters, CJK by character | spans of {_COPIED} words"
+    columns = (
+        Column("copying.copied", "Copied", "neither"),
+        Column("copying.novel2", "New pairs", "neither"),
+        Column("copying.compression", "Compression", "neither", "times"),
+        Column("copying.repeats4", "Repeats", "lower"),
+    )
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; what needs the dialogue has none where there is none."""
+        said = words_of(case.prediction.lower())
+        turns = [] if case.dialogue is None else case.dialogue.utterances
+        heard = [words_of(f"{turn.speaker} {turn.text}".lower()) for turn in turns]
+        fours = _ngrams(said, 4)
+        repeats = share_of(len(fours) > len(set(fours)), 1)
+        if not said or not heard:
+            return (*(0.0,) * 6, *repeats)
+        pairs = set(_ngrams(said, 2))
+        new = pairs - {pair for turn in heard for pair in _ngrams(turn, 2)}
+        return (
+            *share_of(sum(n for n in copied_spans(said, heard) if n >= _COPIED), len(said)),
+            *share_of(len(new), len(pairs)),
+            *mean_of(sum(map(len, heard)) / len(said)),
+            *repeats,
+        )
+
+
+def copied_spans(said: Sequence[str], heard: Sequence[Sequence[str]]) -> list[int]:
+    """Lengths of the copied spans from left to right: each the longest run found in a turn."""
+    turns = "\n".join(f" {' '.join(turn)} " for turn in heard)
+    spans, start = [], 0
+    while start < len(said):
+        end = start
+        while end < len(said) and f" {' '.join(said[start : end + 1])} " in turns:
+            end += 1
+        if end > start:
+            spans.append(end - start)
+        start = max(end, start + 1)
+    return spans
+
+
+def _ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+class EventOrder(Metric):
+    """How much is told in another order than it was said (report 1, sections VI and VII).
+
+    An anchor is a word of four letters or more that exactly one utterance holds, and no speaker's
+    name. Pairs of anchors of different utterances are out of order where the summary turns them
+    round. A person's summary may well begin with the outcome: compare with references.
+    """
+
+    name = "order"
+    signature = "order 3 | anchors: words of one utterance, no names | pairs: of two utterances"
+    columns = (Column("order.inversions", "Out of order", "lower"),)
+    only_latin = True
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; none where there is no pair."""
+        if case.dialogue is None:
+            return mean_of(None)
+        places = anchors(case.prediction, case.dialogue)
+        pairs = [(a, b) for a, b in combinations(places, 2) if a != b]
+        return mean_of(100 * fmean(a > b for a, b in pairs) if pairs else None)
+
+
+def anchors(text: str, dialogue: Dialogue) -> list[int]:
+    """The utterances that the anchors of a summary come from, in the summary's order."""
+    holders: dict[str, set[int]] = {}
+    for number, turn in enumerate(dialogue.utterances):
+        for word in words_of(turn.text.lower()):
+            holders.setdefault(word, set()).add(number)
+    names = {word for name in dialogue.speakers for word in words_of(name.lower())}
+    told = dict.fromkeys(words_of(text.lower()))
+    places = [holders.get(word, set()) for word in told if len(word) > 3 and word not in names]
+    return [min(place) for place in places if len(place) == 1]
+
+
+class _Labels:
+    """The tokenizer of label sequences: numbers with spaces between them."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+
+class KeyPoints(Metric):
+    """Sequences of key points, each label being a token: the right half of Table 4 of Liu et al.
+
+    KDD 2019, section 4.2: BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1; and ROUGE-L of what is
+    left when only the pack's key facts stay (Figure 3a). A system's own labels count where it has
+    them, else the rules find them in its text. ``longest``: the most key points of a reference.
+    """
+
+    name = "key-points"
+    only_latin = True
+
+    def __init__(self, pack: "RulePack", references: Sequence[str]) -> None:
+        self.pack = pack
+        self.find = lru_cache(20_000)(partial(find_labels, pack))
+        self.only_latin = pack.language != "zh"
+        self._numbers = {label: str(i) for i, label in enumerate(pack.labels)}
+        longest = max((len(self.find(text, "")) for text in references), default=1)
+        self._bleu = Bleu(orders=max(1, min(4, longest)), tokenize="none")
+        self._rouge = RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Labels())
+        self.signature = (
+            f"{pack.name} {pack.version} | {self._bleu.signature} | a label is a token | "
+            "R1 and R2 recall, RL F1 | x 100 | mean over references"
+        )
+        [bleu] = self._bleu.columns
+        self.columns = (
+            Column("key_points.bleu", "Key points BLEU", width=bleu.width, figure=bleu.figure),
+            Column("key_points.rouge1.recall", "Key points R1 R"),
+            Column("key_points.rouge2.recall", "Key points R2 R"),
+            Column("key_points.rougeL.f1", "Key points RL"),
+            Column("key_facts.rougeL.f1", "Key facts RL"),
+        )
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """BLEU's counts, then means over the references."""
+        metadata = {} if case.dialogue is None else case.dialogue.metadata
+        section = str(metadata.get("section", ""))
+        own = case.key_points
+        labels = self.find(case.prediction, section) if own is None else own
+        wanted = [self.find(text, section) for text in case.references]
+        facts, wanted_facts = self._facts(labels), [self._facts(each) for each in wanted]
+        row = [*self._bleu.measure(Case(self._text(labels), tuple(map(self._text, wanted))))]
+        for kind, least in (("rouge1", 1), ("rouge2", 2)):
+            recalls = [
+                100 * self._score(labels, each)[kind].recall
+                for each in wanted
+                if len(each) >= least
+            ]
+            row += mean_of(fmean(recalls) if recalls else None)
+        for said, others in ((labels, wanted), (facts, wanted_facts)):
+            scores = [self._score(said, each)["rougeL"] for each in others if said or each]
+            row += mean_of(100 * fmean(score.fmeasure for score in scores) if scores else None)
+        return row
+
+    def _score(self, labels: Sequence[str], wanted: Sequence[str]) -> Any:
+        return self._rouge.score(self._text(wanted), self._text(labels))
+
+    def _facts(self, labels: Sequence[str]) -> tuple[str, ...]:
+        return tuple(label for label in labels if label in self.pack.key_facts)
+
+    def _text(self, labels: Sequence[str]) -> str:
+        return " ".join(self._numbers[label] for label in labels)
+
+
+def find_labels(pack: "RulePack", text: str, section: str) -> tuple[str, ...]:
+    """The key points that the rules find in a text; none where nothing is said."""
+    return tuple(part.label for part in pack.analyse(text, section)) if words_of(text) else ()

@@ -1,0 +1,147 @@
+"""``dialogist rate`` and ``annotate``: pages on which people compare or write summaries."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import OutputFile
+from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
+from dialogist.errors import DataError
+
+
+class RatingFormat(StrEnum):
+    """Forms of what raters say."""
+
+    text = "text"
+    json = "json"
+    md = "md"
+
+
+AnswerFiles = Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")]
+Page = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes (HTML).")]
+Count = Annotated[int, typer.Option(min=1, help="How many dialogues to show.")]
+Seed = Annotated[int, typer.Option(min=0, help="Draws the dialogues.")]
+
+
+def make_page(
+    a: Annotated[Path, typer.Argument(help="Predictions of a system.")],
+    b: Annotated[Path, typer.Argument(help="Predictions of another one.")],
+    on: Annotated[Path, typer.Option(help="The dialogues that they are about.")],
+    output: Page,
+    count: Count = 50,
+    seed: Seed = 1,
+    prediction_key: Annotated[str, typer.Option(help="Key of the prediction in the files.")] = "",
+) -> int:
+    """Make an HTML page on which people compare two systems without knowing whose is which."""
+    from dialogist.files import short_names, writing
+    from dialogist_lab.evaluation.predictions import beside, read_data, read_predictions
+    from dialogist_lab.evaluation.rating import rating_page
+
+    dialogues = read_data(on, note)
+    placed = [read_predictions(path, note, prediction_key) for path in (a, b)]
+    known = [{output.id for output in outputs if not output.missing} for outputs in placed]
+    both = [d for d in dialogues if d.id in known[0] & known[1]] or dialogues
+    if len(both) < len(dialogues):
+        note(f"{len(both)} of {len(dialogues)} dialogues have a summary of both systems")
+    first, second = (beside(p, o, both, note) for p, o in zip((a, b), placed, strict=True))
+    names = short_names([str(a), str(b)])
+    pairs = list(zip(first, second, strict=True))
+    page, shown, identical = rating_page(pairs, (names[0], names[1]), count, seed)
+    if not shown:
+        raise DataError(f"{a} and {b}: say the same about every dialogue")
+    with writing(output):
+        output.write_text(page, encoding="utf-8")
+    note(
+        f"{output}: {shown} dialogues, {identical} drawn pairs were identical; open it in any "
+        "browser, or send it to raters"
+    )
+    return 0
+
+
+def report_ratings(
+    files: AnswerFiles,
+    output: OutputFile = None,
+    format: Annotated[RatingFormat | None, typer.Option("--format", "-f")] = None,
+) -> int:
+    """Print which system is preferred, with intervals, and how far the raters agree."""
+    from dialogist.records import to_json
+    from dialogist_lab.evaluation.rating import rate_answers, rating_tables, read_answers
+    from dialogist_lab.evaluation.report_card import markdown_table
+
+    form = output_format_of(output, format, RatingFormat.text)
+    rating = rate_answers(read_answers(files))
+    tables, remarks = rating_tables(rating)
+    as_lines = markdown_table if form is RatingFormat.md else aligned_lines
+    lines = [line for table in tables for line in (*as_lines(table), "")] + remarks
+    with output_to(output):
+        if form is RatingFormat.json:
+            typer.echo(json.dumps(to_json(rating), ensure_ascii=False, indent=2))
+        else:
+            typer.echo("\n".join(lines))
+    return 0
+
+
+def preferred_summaries(
+    page: Annotated[Path, typer.Argument(help="The page that the raters had.")],
+    files: AnswerFiles,
+    output: OutputFile = None,
+) -> int:
+    """Write the summaries that raters prefer, with their dialogues, as data for ``finetune``.
+
+    A summary counts where more raters prefer it overall and nobody marks it as false.
+    """
+    from dialogist_lab.evaluation.rating import preferred_dialogues, read_answers
+
+    sheets = read_answers(files)
+    dialogues = list(preferred_dialogues(page, sheets))
+    if not dialogues:
+        raise DataError(f"{page}: of no dialogue a summary is preferred that nobody marks as false")
+    with output_to(output):
+        for dialogue in dialogues:
+            turns = [[turn.speaker, turn.text] for turn in dialogue.utterances]
+            record = {"id": dialogue.id, "turns": turns, "summaries": dialogue.references}
+            typer.echo(json.dumps(record, ensure_ascii=False))
+    note(f"{len(dialogues)} of {len(sheets.key.ids)} dialogues have a preferred summary")
+    return 0
+
+
+def annotate(
+    files: Annotated[list[Path], typer.Argument(help="Dialogue files.")],
+    output: Page,
+    writer: Annotated[
+        str,
+        typer.Option(
+            "--writer",
+            "-w",
+            help="Writes the drafts; own: the summaries that the files hold; none: no drafts.",
+        ),
+    ] = "highlights",
+    count: Count = 100,
+    seed: Seed = 1,
+) -> int:
+    """Make an HTML page on which people write summaries, and save them as training data."""
+    from dialogist.files import writing
+    from dialogist.records import Summary
+    from dialogist.summarizer import Summarizer
+    from dialogist_lab.evaluation.predictions import read_data
+    from dialogist_lab.evaluation.reading_sheet import annotation_page, sample
+
+    every = [dialogue for file in files for dialogue in read_data(file, note)]
+    shown = sample([dialogue for dialogue in every if dialogue.utterances], count, seed)
+    if not shown:
+        raise DataError("nothing to annotate: the files hold no dialogue")
+    drafts = [Summary(next(iter(d.references), "") if writer == "own" else "") for d in shown]
+    if writer not in ("own", "none"):
+        drafts = Summarizer(writer).summarize(shown)
+    page = annotation_page(shown, drafts, model=writer != "own")
+    with writing(output):
+        output.write_text(page, encoding="utf-8")
+    note(
+        f"{output}: {len(shown)} of {len(every)} dialogues, with their text; open it in a browser, "
+        "save the summaries there, then: dialogist finetune summaries.jsonl --output FOLDER"
+    )
+    return 0

@@ -1,0 +1,135 @@
+"""What a person is warned of."""
+
+import pytest
+from tests.lab.evaluation.conftest import dialogue
+
+from dialogist.records import Dialogue, Summary, Warning
+from dialogist_lab.evaluation.cautions import (
+    chance_cautions,
+    near_duplicate_groups,
+    output_cautions,
+    overlap_cautions,
+    reference_cautions,
+)
+from dialogist_lab.evaluation.predictions import Output, output_of
+from dialogist_lab.evaluation.resampling import Difference
+from dialogist_lab.evaluation.rouge_bleu import Bleu, Chrf
+
+GOOD = [
+    f"{name} wants a {thing} and Bo says that {thing}s are what {name} may have."
+    for name, thing in zip(
+        ["Ann", "Bea", "Cal", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim"],
+        ["tea", "car", "hat", "dog", "pen", "cup", "bed", "egg", "fan", "map"],
+        strict=True,
+    )
+]
+
+
+def kinds(outputs):
+    return {caution.kind: caution.severity for caution in output_cautions("mine", outputs)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (GOOD, {}),
+        ([*GOOD[:9], ""], {"empty-outputs": "serious"}),
+        ([*(GOOD * 3)[:29], " ..."], {"empty-outputs": "warning"}),
+        (
+            ["Somebody talks about something here with another one."] * 10,
+            {"same-outputs": "serious"},
+        ),
+        ([text.rstrip(".") for text in GOOD], {"no-sentence-end": "serious"}),
+        ([f"{text} {text[::-1]}." for text in GOOD], {"longer-than-references": "warning"}),
+        ([f"{t[:3]} agrees." for t in GOOD], {"shorter-than-references": "serious"}),
+    ],
+)
+def test_outputs(outputs_saying, texts, found):
+    references = [f"They discuss what is to be done about {i} here today." for i in range(30)]
+    outputs = outputs_saying(*texts)
+    outputs = [Output(o.summary, (references[i],), o.dialogue) for i, o in enumerate(outputs)]
+    if len(texts) == 30:  # thrice the same texts
+        assert kinds(outputs)["empty-outputs"] == found["empty-outputs"]
+    else:
+        assert kinds(outputs) == found
+
+
+def test_outputs_that_are_the_references():
+    outputs = [output_of(Summary(t), dialogue(i, t)) for i, t in enumerate(GOOD)]
+    assert kinds(outputs) == {"outputs-are-references": "serious"}
+
+
+def test_cut_failed_and_missing_outputs():
+    cut = Summary(GOOD[0], warnings=(Warning("cut", "ends at the limit"),))
+    failed = Summary("", status="error")
+    outputs = [
+        output_of(cut, dialogue(0, GOOD[1])),
+        output_of(failed, dialogue(1, GOOD[2])),
+        output_of(Summary(""), dialogue(2, GOOD[3]), missing=True),
+    ]
+    found = kinds(outputs)
+    assert found["cut-outputs"] == found["failed-outputs"] == "serious"
+    assert found["missing-outputs"] == "serious"
+    assert "empty-outputs" not in found
+
+
+def test_near_duplicates():
+    texts = [
+        "Ann asks Bo to meet her at noon in the small bar by the old river.",
+        "ann asks bo to meet her at noon in the small bar by the old river",
+        "Ann asks Bo to meet her at ten in the small bar by the old river.",
+        "Something else is said by nobody in particular.",
+        "",
+        "",
+    ]
+    assert near_duplicate_groups(texts) == [[0, 1, 2]]
+
+
+def test_metrics_that_cannot_read_a_script():
+    outputs = [Output(Summary("您好"), ("客户询问订单",))]
+    [caution] = reference_cautions(outputs, [Bleu(), Chrf()])
+    assert caution.severity == "serious"
+    assert caution.text.startswith("bleu:")
+    assert reference_cautions(outputs, [Bleu(chinese=True)]) == []
+
+
+def difference(p: float) -> Difference:
+    return Difference("rougeL.f1", "a", "b", 500, 0.4, -0.1, 0.9, p, p)
+
+
+def test_chance():
+    assert chance_cautions([difference(0.01)], 500) == []
+    [caution] = chance_cautions([difference(0.2), difference(0.01)], 500)
+    assert "1 of 2 differences may be chance: a and b (+0.40, p 0.2)" in caution.text
+    assert [c.kind for c in chance_cautions([], 20)] == ["few-dialogues"]
+
+
+LONG = [f"word{i} is said here and then some more follows about item {i} " for i in range(40)]
+
+
+def talk(identity: str, *parts: str) -> Dialogue:
+    return Dialogue.from_text("\n".join(f"Ann: {part}" for part in parts), identity)
+
+
+@pytest.mark.parametrize(
+    ("train", "concerned"),
+    [
+        (talk("copy", *LONG[:8]), 1),
+        (talk("part", *LONG[20:], *LONG[:4]), 1),
+        (talk("other", *LONG[20:]), 0),
+        (talk("phrase", LONG[0][:30]), 0),
+    ],
+)
+def test_dialogues_that_training_data_repeat(train, concerned):
+    cautions = overlap_cautions([train], [talk("held", *LONG[:8])], "train.jsonl")
+    assert len(cautions) == concerned
+    if cautions:
+        assert "1 of 1 dialogues (100.0%) are in train.jsonl" in cautions[0].text
+        assert cautions[0].examples[0].startswith(f"{train.id} = held")
+
+
+def test_a_set_phrase_of_all_dialogues_is_no_overlap():
+    greeting = "thank you for calling the service line of the big company how may i help you today"
+    held = [talk(f"h{i}", greeting, LONG[i]) for i in range(12)]
+    train = [talk(f"t{i}", greeting, LONG[i + 20]) for i in range(12)]
+    assert overlap_cautions(train, held, "train") == []
