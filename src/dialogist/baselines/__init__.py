@@ -1,1 +1,0 @@
-"""Systems without a trained model, to compare with."""

@@ -1,1 +1,0 @@
-"""A system over a data set: scores, intervals, tests of differences, tables."""

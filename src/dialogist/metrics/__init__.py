@@ -1,1 +1,0 @@
-"""ROUGE and the other metrics."""
