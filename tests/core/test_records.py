@@ -7,8 +7,11 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
+from bench.summary_schema import summary_schema
 
+import dialogist
 from dialogist import (
     DialogistError,
     Dialogue,
@@ -191,3 +194,22 @@ def test_a_wrong_argument_is_a_usage_error(wrong: Callable[[], object]) -> None:
         wrong()
     assert isinstance(caught.value, DialogistError)
     assert "\n" not in str(caught.value)
+
+
+PUBLISHED = Path(dialogist.__file__).parent / "assets" / "summary.schema.json"
+
+
+def test_what_is_written_fits_the_published_schema() -> None:
+    """If it is not that of today: a changed meaning needs a new version; then
+
+    python -m bench.summary_schema > src/dialogist/assets/summary.schema.json
+    """
+    schema = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    assert schema == summary_schema()
+    talks = [Dialogue.from_text("Ann: Can you send it by Friday?\nBo: Yes, I will."), Dialogue(())]
+    for summary in (*Summarizer().summarize(talks), FULL):
+        written = json.loads(json.dumps(summary.to_json()))
+        jsonschema.validate(written, schema)
+        assert written.keys() == set(schema["required"])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**Summary("x").to_json(), "status": "fine"}, schema)
