@@ -141,8 +141,8 @@ def title_of_field(name: str) -> str:
 class EvidenceSpan:
     """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
 
-    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1: the
-    share of the statement that the span was found to hold; 1 where the writer cited or quoted it.
+    ``utterance`` counts from 0 in the dialogue as it was read. ``score``, between 0 and 1, says how
+    much of the statement the utterance was found to hold; it is 1 of a quote.
     """
 
     utterance: int

@@ -16,7 +16,7 @@ from dialogist.records import Dialogue, EvidenceSpan
 _LEAST = 0.12  # a line with less is no evidence
 _FURTHER = 0.2  # a further line adds at least so much that no line before it holds
 _MOST = 3  # lines of a sentence
-_SPEAKER = 0.15  # more for a line whose speaker the sentence names
+_SPEAKER = 0.5  # more for a line whose speaker the sentence names
 _ANSWER = 0.5  # of what the question before it holds, for the answer of another speaker
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
 
@@ -78,7 +78,8 @@ def find_evidence(
 
     ``lines``: the numbers of those that its writer cites; then others are not looked at, and each
     cited line is evidence. A score is the share of the sentence's terms, weighted by rarity, that
-    the utterance holds. A statement that shares nothing with the dialogue has no evidence.
+    the utterance holds, and more where its speaker is named; 1 at most. A statement that shares
+    nothing with the dialogue has no evidence.
     """
     index = dialogue.cache.get("lines")
     if not isinstance(index, Lines):
@@ -122,7 +123,7 @@ def _of_sentence(index: Lines, terms: set[str], cited: list[int]) -> Iterator[Ev
         best = max(numbers, key=lambda n: (score(n, left), -n), default=-1)
         if best < 0 or score(best, left) < (_FURTHER if chosen else _LEAST):
             return
-        yield _span(index, best, content, min(1.0, round(share(best, content), 3)))
+        yield _span(index, best, content, min(1.0, round(score(best, left), 3)))
         chosen.add(best)
         left = left - index.terms[best]
 
