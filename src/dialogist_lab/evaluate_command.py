@@ -9,8 +9,9 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile, Quiet
-from dialogist.cli.output_formats import aligned_lines, csv_row, output_format_of, output_to
+from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
 from dialogist.errors import DataError, UsageError
+from dialogist.render import csv_row
 
 if TYPE_CHECKING:
     from dialogist_lab.evaluation.metric import Metric

@@ -134,13 +134,13 @@ def _plugin(name: str) -> Any:
 
     try:
         return plugin(COMMAND_PLUGINS, name)
-    except DialogistError as error:
+    except (DialogistError, ImportError) as error:
         fault = error
 
     def fails() -> None:
         raise fault
 
-    fails.__doc__ = f"({fault})"
+    fails.__doc__ = "(Needs packages that are not here.)"
     return fails
 
 
