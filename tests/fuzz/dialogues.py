@@ -49,7 +49,7 @@ Chance = random.Random
 MANY = 110
 
 
-def case_of(seed: int, number: int) -> Dialogue:
+def case_of(seed: int | str, number: int) -> Dialogue:
     """Dialogue ``number`` of a run."""
     chance = random.Random(f"{seed}:{number}")
     text_of = _text_maker(chance)
