@@ -1,5 +1,6 @@
 """Grounding: drafts become statements with exact evidence, a verdict, and reasons for it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from dialogist.grounding.verification import Verifier
 
 # What quotes do not need is imported where it is needed: most summaries are made of quotes.
+
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that steer a terminal, and halves of characters, which no file can hold."""
 
 _SUPPORTED = 0.5
 """A verifier's probability from which on a statement counts as supported."""
@@ -28,7 +32,7 @@ def ground(
     statements: list[Statement] = []
     place = 0
     for draft in drafts:
-        text = " ".join(draft.text.split())
+        text = " ".join(_NO_TEXT.sub(" ", draft.text).split())
         if not text:
             continue
         evidence = draft.quotes
