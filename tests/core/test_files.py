@@ -1,0 +1,48 @@
+"""Files that are complete or absent, folders with one worker, short names."""
+
+from pathlib import Path
+
+import pytest
+
+from dialogist.errors import DataError, UsageError
+from dialogist.files import alone_in, reading, short_names, write_text_atomically, writing
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    write_text_atomically(path, "1")
+    monkeypatch.setattr("dialogist.files.sync", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_text_atomically(path, "2")
+    assert path.read_text() == "1"
+
+
+def test_what_cannot_be_read_or_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no: cannot be read: No such file"), reading(Path("no")):
+        (tmp_path / "no").read_text()
+    with pytest.raises(DataError, match="x: cannot be written: Is a dir"), writing(Path("x")):
+        tmp_path.write_text("")
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with (
+        alone_in(tmp_path, "training"),
+        pytest.raises(UsageError, match="another process is training here"),
+        alone_in(tmp_path, "training"),
+    ):
+        pass
+    with alone_in(tmp_path, "training"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["runs/mine", "default"], ["mine", "default"]),
+        (["a.predictions.jsonl", "x/b.csv"], ["a", "b"]),
+        (["runs/a/mine", "runs/b/mine"], ["runs/a/mine", "runs/b/mine"]),
+        (["/", ""], ["/", ""]),
+    ],
+)
+def test_names_are_short_where_they_can(names: list[str], short: list[str]) -> None:
+    assert short_names(names) == short
