@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dialogist import __version__
 from dialogist.errors import needs_extra
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
-from dialogist.record_json import to_json
+from dialogist.records import to_json
 from dialogist.records import JSON
 from dialogist.language.tokens import counted
 from dialogist_lab.explain.explanation import (
