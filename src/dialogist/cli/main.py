@@ -21,7 +21,7 @@ from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, silence, tell_fa
 from dialogist.errors import DialogistError, Stopped, how_to_install
 
 COMMANDS = {
-    "summarize": ("Summaries", "summarize_command:summarize"),
+    "summarize": ("Summaries", "summarize_command:summarize_files"),
     "batch": ("Summaries", "batch_command:batch"),
     "forms": ("Summaries", "forms_command:app"),
     "mask": ("Summaries", "mask_command:mask"),

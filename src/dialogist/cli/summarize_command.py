@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from dialogist.summarizer import Result
 
 
-def summarize(
+def summarize_files(
     files: Files = None,
     writer: WriterName = "highlights",
     form: FormName = None,

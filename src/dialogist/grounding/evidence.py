@@ -21,7 +21,7 @@ _ANSWER = 0.5  # of what the question before it holds, for the answer of another
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
 
 
-def terms_of(text: str) -> set[str]:
+def evidence_terms(text: str) -> set[str]:
     """What a text says that another can share: stems, values of numbers, pairs of characters."""
     terms = {f"{value:g}" for number in _numbers(text) for value in number}
     for token in tokens_of(text):
@@ -48,7 +48,10 @@ class Lines:
     def sentences(self) -> list[list[tuple[int, int, set[str]]]]:
         """Of each utterance its sentences: start, end, terms."""
         return [
-            [(start, end, terms_of(u.text[start:end])) for start, end in sentence_spans(u.text)]
+            [
+                (start, end, evidence_terms(u.text[start:end]))
+                for start, end in sentence_spans(u.text)
+            ]
             for u in self.dialogue.utterances
         ]
 
@@ -60,7 +63,7 @@ class Lines:
     @cached_property
     def speakers(self) -> list[set[str]]:
         """Of each utterance the terms of its speaker's name and role."""
-        return [terms_of(f"{u.speaker} {u.role}") for u in self.dialogue.utterances]
+        return [evidence_terms(f"{u.speaker} {u.role}") for u in self.dialogue.utterances]
 
     @cached_property
     def _counts(self) -> Counter[str]:
@@ -87,7 +90,7 @@ def find_evidence(
     cited = [n for n in dict.fromkeys(lines) if 0 <= n < len(dialogue.utterances)]
     spans: dict[int, EvidenceSpan] = {}
     for start, end in sentence_spans(text):
-        terms = terms_of(text[start:end])
+        terms = evidence_terms(text[start:end])
         for span in _of_sentence(index, terms, cited):
             if span.utterance not in spans or spans[span.utterance].score < span.score:
                 spans[span.utterance] = span
