@@ -1,0 +1,288 @@
+"""One reading of a dialogue, built once: who says what in which clause, and who answers whom.
+
+    reading = Reading(dialogue)
+    unit = reading.units[4]         # a clause: its utterance and place, its speaker and words
+    reading.terms[4]                # stems of its content words, names and numbers
+    reading.values[4]               # what it names: times, days, amounts, counts, names
+    reading.has(4, "refuse", "no")  # what it does (`dialogist.language.cues`)
+    reading.is_question(4)
+    reading.replies(4)              # the numbers of what somebody else says right after it
+    reading.question_of(5)          # the number of the question that it answers
+    reading.listener(4)             # whom it addresses
+
+Units are numbered in order. Utterances that say nothing, and notices that nobody said, have none;
+a ``turn`` is the number of an utterance of the dialogue. All places are those of its text.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from dialogist.language.cues import cue_bits, cues_in, words_and_marks
+from dialogist.language.people import DAYS, MONTHS
+from dialogist.language.porter import stem_of
+from dialogist.language.quantities import HALF_DAY, may_hold, quantities
+from dialogist.language.tokens import FUNCTION_WORDS, sentence_spans, word_set
+from dialogist.records import Dialogue
+
+SPOKEN = word_set("""
+yes yeah yep yup no nope nah ok okay oh ah um uh hi hey hello bye well please thanks thank sure
+right really maybe perhaps great fine perfect good nice wow sorry welcome goodbye morning
+evening afternoon hmm hm mm huh haha lol alright cool yo k wonderful lovely excellent absolutely
+exactly indeed course understood dear sir madam ma'am sry thx pls omg
+""")
+"""Words of conversation that say nothing about its subject."""
+
+
+class Unit(NamedTuple):
+    """A clause: ``text`` is ``start`` to ``end`` of utterance ``turn``, of so many ``words``."""
+
+    turn: int
+    start: int
+    end: int
+    speaker: str
+    text: str
+    words: int
+
+
+class Value(NamedTuple):
+    """What ``start`` to ``end`` of an utterance names.
+
+    ``kind``: ``clock``, ``day``, ``money``, ``number``, ``count NOUN``, ``name``, or the
+    preposition before a name (``from``, ``to``, ``at`` ...). ``value`` is the same for "5 pm" and
+    "five o'clock".
+    """
+
+    kind: str
+    value: str
+    start: int
+    end: int
+
+
+class Reading:
+    """A dialogue as its rules and networks see it; the module's page says what can be asked."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self.dialogue = dialogue
+        self.units: list[Unit] = []
+        self.turns: list[range] = []
+        """The units of each utterance that has any, in order."""
+        self.places: list[int] = []
+        """Of each unit the place of its turn in ``turns``."""
+        for number, utterance in enumerate(dialogue.utterances):
+            if utterance.role == "system" and not utterance.speaker:
+                continue
+            first = len(self.units)
+            for start, end in clause_spans(utterance.text):
+                text = _shown(utterance.text[start:end])
+                words = sum(any(map(str.isalnum, word)) for word in text.split())
+                self.units.append(Unit(number, start, end, utterance.speaker, text, words))
+            if len(self.units) > first:
+                self.places += [len(self.turns)] * (len(self.units) - first)
+                self.turns.append(range(first, len(self.units)))
+        self.words = [words_and_marks(unit.text) for unit in self.units]
+        """Of each unit its words in small letters, numbers, and marks such as "?"."""
+
+    @cached_property
+    def terms(self) -> list[list[str]]:
+        """Of each unit the stems of its content words, names and numbers."""
+        return [_terms(words) for words in self.words]
+
+    @cached_property
+    def cues(self) -> list[int]:
+        """Of each unit what its words do, a bit for each of `dialogist.language.cues.CUES`."""
+        return [cues_in(words) for words in self.words]
+
+    @cached_property
+    def values(self) -> list[list[Value]]:
+        """Of each unit what it names."""
+        return [list(values_in_clause(unit.text, unit.start)) for unit in self.units]
+
+    def has(self, number: int, *cues: str) -> bool:
+        """Whether a unit has one of some cues."""
+        return bool(self.cues[number] & cue_bits(cues))
+
+    def is_question(self, number: int) -> bool:
+        """Whether a unit asks, also where a message lacks the mark: "are u coming"."""
+        text = self.units[number].text
+        if "?" in text:
+            return True
+        is_closed = text[-1] in ".!…" or len(self.words[number]) == 1
+        return not is_closed and self.has(number, "wh", "aux")
+
+    def replies(self, number: int) -> range:
+        """The units of the next turn, where somebody else has it."""
+        following = self.turns[self.places[number] + 1 : self.places[number] + 2]
+        speaker = self.units[number].speaker
+        is_other = bool(following) and self.units[following[0][0]].speaker != speaker
+        return following[0] if is_other else range(0)
+
+    def question_of(self, number: int) -> int | None:
+        """The question of somebody else at the end of the turn before that a unit answers."""
+        turn = self.turns[self.places[number]]
+        if not turn[0] or self.units[turn[0] - 1].speaker == self.units[number].speaker:
+            return None
+        return turn[0] - 1 if self.is_question(turn[0] - 1) else None
+
+    def listener(self, number: int) -> str | None:
+        """The label of the speaker whom a unit addresses; None: not known.
+
+        Of two the other; among several who is called by name, or who spoke right before where that
+        asks for an answer or who speaks right after, too.
+        """
+        speaker, place = self.units[number].speaker, self.places[number]
+        others = [label for label in self.speakers if label != speaker]
+        if len(others) <= 1:
+            return others[0] if others else None
+        called = set(_CALLED.findall(self.units[number].text))
+        matches = [label for label in others if not called.isdisjoint(label.split())]
+        if matches:
+            return matches[0] if len(matches) == 1 else None
+        before = self.units[self.turns[place - 1][-1]] if place else None
+        after = self.units[self.turns[place + 1][0]] if place + 1 < len(self.turns) else None
+        if before is None or before.speaker == speaker:
+            return None
+        is_next = after is not None and after.speaker == before.speaker
+        return before.speaker if is_next or "?" in before.text else None
+
+    @cached_property
+    def speakers(self) -> list[str]:
+        """The labels of all who say something, in the order in which they speak."""
+        return list(dict.fromkeys(unit.speaker for unit in self.units))
+
+
+_CALLED = re.compile(r"(?:^|[,.!?] |^\w+ )([A-Z]\w+)(?=[,!?]|\W*$)")
+
+# Clauses
+
+
+_SUBJECT = (
+    r"(?:i|we|you|he|she|it|they|there|that|im|ive|ill|who|nobody|somebody|everybody)(?:['’]\w+)?"
+)
+_NOUN = r"(?:the|my|your|our|his|her|their|this|these|those) \w+"
+_VERB = r"(?:is|are|was|were|has|have|had|will|would|can|could|do|does|did|should|must|may|might)"
+# Where a sentence may be cut: before a new subject, or a noun with a verb close behind it.
+_JOINT = re.compile(
+    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+(?!so that )"
+    rf"(?=(?:(?:and|but|so|then|and then) )?{_SUBJECT}\s"
+    rf"|(?:and|but|so) (?:{_NOUN}(?: \w+)?(?: {_VERB}\b|['’]s )|if |when |please |don['’]t ))"
+    rf"|\s+(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
+)
+# What stands behind these words belongs to what stands before: a condition, a reason, a speech.
+_OPEN = re.compile(
+    r"(?i)\b(?:if|when|whenever|once|unless|until|till|while|because|since|although|though|after"
+    r"|before|as|where|whether|either|not only|now that|should|whatever|however|in case|provided"
+    r"|given|(?:next|last|every|each|any) time|by the time|the (?:moment|minute))\b"
+)
+_SAYS = re.compile(
+    r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"
+    r"|sure|promise|like|so|and|that|sorry|to|yes|yeah|no|ok|okay|well|oh|please|honestly)$"
+)
+_NOT_VOUCHED_FOR = re.compile(  # "Safe to swim, I won't promise"
+    r"(?i)(?:i|we) (?:(?:wo|ca|could|would|do)n['’]t|cannot) (?:promise|say|guarantee|know|think)\b"
+    r"|i (?:doubt|think|guess|suppose|hope|believe)\b|it (?:turns out|seems)\b|you know\b"
+)
+_HAS_VERB = re.compile(
+    rf"(?i)\b(?:{_VERB}|am|be|\w+ed|\w+n['’]t|\w+['’](?:s|re|ll|ve|d|m)|{_SUBJECT})\b"
+)
+_LEAST = 3  # words on each side of a cut
+_BETWEEN = " .,;-–—"
+_RUN = re.compile(r"\S{80,}|\s{80,}")  # attachments: rules read what is around them
+_UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
+
+
+def clause_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the clauses of a text begin and end: sentences, cut before new subjects."""
+    if _RUN.search(text):
+        text = _RUN.sub(lambda run: (run[0][:40] + "\n" * len(run[0]))[: len(run[0])], text)
+    for start, end in sentence_spans(text):
+        while start < end and text[start] in _BETWEEN:
+            start += 1
+        place = start
+        for joint in _JOINT.finditer(text, start, end):
+            left, right = text[place : joint.start()], text[joint.end() : end]
+            if _can_cut(left, right, joint[0][0]):
+                yield place, joint.start()
+                place = joint.end()
+        if any(map(str.isalnum, text[place:end])):
+            yield place, end
+
+
+def _can_cut(left: str, right: str, mark: str) -> bool:
+    if min(len(left.split()), len(right.split())) < _LEAST or _SAYS.search(left):
+        return False
+    if _NOT_VOUCHED_FOR.match(right) or not _HAS_VERB.search(left):
+        return False
+    if mark == "," and not _HAS_VERB.search(left[left.rfind(",") + 1 :]) and "," in left:
+        return False  # "but for the record, you are late", a list
+    return right[:4].lower() == "but " or not _OPEN.search(left)
+
+
+def _shown(text: str) -> str:
+    """The text with white space for what cannot be shown, character by character."""
+    return text if text.isprintable() else _UNREADABLE.sub(" ", text)
+
+
+# Terms and values
+
+
+@lru_cache(1 << 13)
+def _stem(word: str) -> str:
+    """The stem of a content word, empty for any other."""
+    low = word.removesuffix("'s")
+    if low in FUNCTION_WORDS or low in SPOKEN or "'" in low or len(low) < 2:
+        return ""
+    return stem_of(low)
+
+
+def _terms(words: list[str]) -> list[str]:
+    return [stem for word in words if (stem := word if word[0].isdigit() else _stem(word))]
+
+
+def terms_of(text: str) -> list[str]:
+    """The stems of the content words, names and numbers of a text."""
+    return _terms(words_and_marks(text))
+
+
+_DAY = re.compile(
+    rf"(?i)\b(?:({'|'.join(DAYS)})|((?:{'|'.join(MONTHS)}) \d{{1,2}})|(\d{{1,2}})(?:st|nd|rd|th)\b"
+    r"|(today|tomorrow|tonight|weekend)\b)"
+)
+_MAY_BE_DAY = re.compile(r"(?i)day|tonight|tomorrow|weekend|\d")
+_COUNTED = re.compile(r"[ -]([a-z]{3,})")
+_NO_NAMES = FUNCTION_WORDS | SPOKEN | {*DAYS, *MONTHS}
+_COINS = word_set("euro dollar pound quid buck pence cent")
+_NAME = re.compile(
+    r"(?:\b(from|to|in|at|on|with|near|by|called|visit|play|see)\s+(?:the\s+)?)?"
+    r"\b([A-Z][\w&-]+(?:\s+(?:of\s+|the\s+|&\s+)?[A-Z][\w&-]+)*)(?!['’](?!s\b))"
+)
+
+
+def values_in_clause(text: str, offset: int = 0) -> Iterator[Value]:
+    """The times, days, amounts, numbers and names of a clause that begins at ``offset``."""
+    if _MAY_BE_DAY.search(text):
+        for match in _DAY.finditer(text):
+            value = next(group for group in match.groups() if group).lower()
+            yield Value("day", value, offset + match.start(), offset + match.end())
+    if may_hold(text):
+        for quantity in quantities(text):
+            start, end = quantity.start, quantity.end
+            clocks = {time % HALF_DAY for time in quantity.times or quantity.vague}
+            counted = _COUNTED.match(text, end)
+            if clocks and not quantity.values:
+                kind, value = "clock", str(min(clocks))
+            elif not quantity.values:
+                continue
+            else:
+                value = f"{min(quantity.values):g}"
+                noun = _stem(counted[1]) if counted is not None else ""
+                is_money = text[start] in "$£€" or noun in _COINS
+                kind = "money" if is_money else f"count {noun}" if noun else "number"
+            yield Value(kind, value, offset + start, offset + end)
+    for match in _NAME.finditer(text):
+        name = match[2].lower()
+        is_known = match[1] or match.start() or " " in name  # a capital may begin a sentence
+        if is_known and name.split()[0] not in _NO_NAMES:
+            kind = match[1].lower() if match[1] else "name"
+            yield Value(kind, name, offset + match.start(2), offset + match.end(2))

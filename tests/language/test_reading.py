@@ -1,0 +1,112 @@
+"""A reading of a dialogue: its clauses, what they name and do, and who answers whom."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.language.reading import Reading, clause_spans, values_in_clause
+from dialogist.records import Dialogue, Utterance
+
+
+def reading_of(*turns: str) -> Reading:
+    """The reading of ``Ann: text`` lines."""
+    pairs = (turn.split(": ", 1) for turn in turns)
+    return Reading(Dialogue(tuple(Utterance(speaker, text) for speaker, text in pairs)))
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("We meet at noon. Bring the keys!", ["We meet at noon.", "Bring the keys!"]),
+        (
+            "The valve is gone, but I'll fit it Saturday.",
+            ["The valve is gone", "but I'll fit it Saturday."],
+        ),
+        ("If it rains, we stay at home.", ["If it rains, we stay at home."]),
+        ("She told me that we could come.", ["She told me that we could come."]),
+        ("Flour, salt and the eggs.", ["Flour, salt and the eggs."]),
+        ("The bus was late, I think so.", ["The bus was late, I think so."]),
+        ("  ...  ", []),
+        ("", []),
+    ],
+)
+def test_clauses(text: str, clauses: list[str]) -> None:
+    assert [text[start:end] for start, end in clause_spans(text)] == clauses
+
+
+@given(st.text(max_size=300))
+def test_clauses_fit_the_text_and_do_not_overlap(text: str) -> None:
+    place = 0
+    for start, end in clause_spans(text):
+        assert place <= start < end <= len(text)
+        place = end
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("At five o'clock on Friday", {("clock", "300"), ("day", "friday")}),
+        ("It's 5 pm", {("clock", "300")}),
+        ("It costs £1,450", {("money", "1450")}),
+        ("That's nineteen euros", {("money", "19")}),
+        ("A table for four people", {("count person", "4")}),
+        ("A train from Leeds to York", {("from", "leeds"), ("to", "york")}),
+        ("Nobody knows", set()),
+    ],
+)
+def test_values(text: str, values: set[tuple[str, str]]) -> None:
+    found = list(values_in_clause(text, 10))
+    assert values <= {(value.kind, value.value) for value in found}
+    assert bool(values) == bool(found)
+    assert all(10 <= value.start < value.end <= 10 + len(text) for value in found)
+
+
+def test_who_answers_whom() -> None:
+    reading = reading_of(
+        "Ann: Is noon fine?", "Bo: Yes. See you there.", "Bo: Bring Cy.", "Ann: ok"
+    )
+    assert reading.question_of(1) == reading.question_of(2) == 0
+    assert reading.question_of(3) is None  # Bo goes on
+    assert list(reading.replies(0)) == [1, 2]
+    assert list(reading.replies(1)) == []
+    assert reading.listener(0) == "Bo"
+
+
+def test_a_listener_among_three_is_called_or_speaks_next() -> None:
+    reading = reading_of(
+        "Ann: Hi all.", "Bo: Cy, are you in?", "Cy: Yes.", "Bo: Good.", "Ann: Fine."
+    )
+    assert [reading.listener(i) for i in range(5)] == [None, "Cy", "Bo", "Cy", None]
+
+
+def test_a_question_without_its_mark() -> None:
+    reading = reading_of("a: are u coming", "b: is what it is.", "a: what", "b: u coming?")
+    assert [reading.is_question(i) for i in range(4)] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("I can't do that.", "refuse"),
+        ("Well, no.", "no"),
+        ("Oh, ok then", "agree"),
+        ("How about Friday?", "offer"),
+        ("We’ll bring it", "commit"),
+        ("It works for me", "takes"),
+        ("That isn’t it", "negation"),
+    ],
+)
+def test_cues(text: str, cue: str) -> None:
+    reading = reading_of(f"Ann: {text}", "Bo: The valve of tank B.")
+    assert reading.has(0, cue)
+    assert not reading.has(1, cue)
+
+
+def test_notices_and_empty_utterances_have_no_units() -> None:
+    utterances = (
+        Utterance("", "Ann joined", role="system"),
+        Utterance("Ann", " "),
+        Utterance("Bo", "Hi."),
+    )
+    reading = Reading(Dialogue(utterances))
+    assert [(unit.turn, unit.text) for unit in reading.units] == [(2, "Hi.")]
