@@ -22,29 +22,29 @@ from typing import Any
 
 import typer.main
 import yaml
+from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
+from dialogist.evaluation import diagnostics
+from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist_lab.ablation import AblationConfig
 from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
-from dialogist.data.key_points import PackConfig
 from dialogist.formats import fields
 from dialogist.formats.readers import READERS
-from dialogist.evaluation import diagnostics
-from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.forms import form_file
+from dialogist.forms.form_file import Form
+from dialogist.forms.key_points import PackConfig
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.service.settings import Settings
-from dialogist.forms import template_config
-from dialogist.forms.template_config import Template
-from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
 ROOTS: tuple[type[Config], ...] = (
-    *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
+    *(SummaryOptions, Recipe, Settings, Form, PackConfig, PrivacyPackConfig, AblationConfig),
 )
 MADE = "<!-- Generated from the code by bench/reference.py; do not edit. -->\n"
 
@@ -212,10 +212,10 @@ def configuration() -> Iterator[str]:
             for name, field in model.model_fields.items()
         ]
         yield from table(("key", "meaning", "type", "default", "limits"), rows)
-        if model is template_config.SectionConfig:
+        if model is form_file.FormSection:
             yield from ("", "### Sources of a section", "")
             yield "Those from `issue` to `questions` read the dialogue."
-            yield from table(("source", "entries"), choices(template_config, "FieldSource"))
+            yield from table(("source", "entries"), choices(form_file, "FieldSource"))
 
 
 def kinds_of(model: type[Config]) -> list[type[Config]]:
@@ -331,10 +331,10 @@ def schema_type(value: dict[str, Any]) -> str:
 
 def http_api() -> Iterator[str]:
     """The routes, their bodies and the codes of their refusals, from OpenAPI."""
+    from dialogist.service.openapi import openapi_of
     from fastapi import FastAPI
 
     from dialogist.service import api, chat
-    from dialogist.service.openapi import openapi_of
 
     described = openapi_of(
         FastAPI(title="Dialogist", version=dialogist.__version__),

@@ -1,6 +1,17 @@
 """A meeting and its summary, small enough to check by eye."""
 
+from pathlib import Path
+
+import yaml
+
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
+
+HERE = Path(__file__).parent
+
+
+def table(name):
+    """The rows of a YAML file."""
+    return yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def dialogue_of(*lines, **fields):
@@ -13,20 +24,22 @@ def dialogue_of(*lines, **fields):
     return Dialogue(tuple(utterances), **fields)
 
 
-def summary_of(*sentences, evidence=(), labels=(), **fields):
-    """A summary of whole sentences with their places."""
+def summary_of(*sentences, evidence=(), sections=(), **fields):
+    """A summary of whole statements with their places; fields of all statements as keywords."""
     text, statements = "", []
     for number, sentence in enumerate(sentences):
         start = len(text) + bool(text)
         text += " " * bool(text) + sentence
         spans = evidence[number] if number < len(evidence) else ()
-        label = labels[number] if number < len(labels) else ""
-        statements.append(Statement(sentence, start, len(text), label, tuple(spans)))
-    return Summary(text, sentences=tuple(statements), **fields)
+        section = sections[number] if number < len(sections) else ""
+        statements.append(
+            Statement(sentence, start, len(text), section, evidence=tuple(spans), **fields)
+        )
+    return Summary(text, "m1", statements=tuple(statements))
 
 
-def span(utterance, score=1.0):
-    return EvidenceSpan(utterance, 0, 2, score)
+def span(utterance):
+    return EvidenceSpan(utterance, 0, 2)
 
 
 MEETING = dialogue_of(
@@ -44,5 +57,4 @@ MINUTES = summary_of(
     "Cy will call the supplier.",
     "It was a short meeting.",
     evidence=[[span(0)], [span(4)], []],
-    id="m1",
 )

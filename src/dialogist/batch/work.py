@@ -24,7 +24,7 @@ from dialogist.records import JSON, Dialogue, Summary, SummaryOptions, Utterance
 from dialogist.summarizer import Summarizer
 
 if TYPE_CHECKING:
-    from dialogist.forms.template_config import Template as Form
+    from dialogist.forms.form_file import Form
 
 Engine = Literal["local", "ray"]
 RecordLine: TypeAlias = tuple[str, str]

@@ -1,1 +1,1 @@
-"""Forms for summaries, and what they ask of a dialogue."""
+"""Forms: what a team wants of a dialogue, section by section, in a YAML file of its own."""

@@ -4,110 +4,105 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from dialogist.privacy.masks import MASK_PATTERN
-from dialogist.records import Dialogue, Entity, EvidenceSpan
-from dialogist.forms.filled import Entry
-from dialogist.forms.template_config import FIELD_TYPES, FieldType, SectionConfig
+from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
+from dialogist.forms.sentences import Talk
+from dialogist.language.entities import find_entities
 from dialogist.language.quantities import whens_in
-from dialogist.language.entities import ENTITY_KINDS, EntitySpan, find_entities
+from dialogist.language.reading import values_in_clause
+from dialogist.privacy.masks import MASK_PATTERN
+from dialogist.records import Dialogue, Entity
 
-# Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry", 宝马320.
-
-
+# Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry".
 _MAKES = (
     "Acura|Alfa Romeo|Audi|Bentley|BMW|Buick|BYD|Cadillac|Chery|Chevrolet|Chevy|Chrysler|"
-    "Citro[eë]n|Dacia|Fiat|Ford|Geely|GMC|Honda|Hyundai|Infiniti|Jaguar|Jeep|Kia|"
-    "Lamborghini|Land Rover|Lexus|Lincoln|Maserati|Mazda|Mercedes(?:[- ]Benz)?|Mini Cooper|"
-    "Mitsubishi|Nissan|Opel|Peugeot|Porsche|Range Rover|Renault|Rolls[- ]Royce|Saab|Seat|"
-    "[SŠ]koda|Smart|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
+    "Citro[eë]n|Dacia|"
+    "Fiat|Geely|GMC|Honda|Hyundai|Infiniti|Jeep|Kia|Land Rover|Lexus|Maserati|Mazda|"
+    "Mercedes(?:[- ]Benz)?|"
+    "Mini Cooper|Mitsubishi|Nissan|Opel|Peugeot|Porsche|Range Rover|Renault|Rolls[- ]Royce|Saab|"
+    "[SŠ]koda|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
 )
-_HAN_MAKES = (
-    "宝马|奔驰|奥迪|大众|丰田|本田|日产|别克|福特|雪佛兰|现代|起亚|马自达|标致|雪铁龙|比亚迪|吉利|长安|奇瑞|长城|哈弗|"
-    "特斯拉|沃尔沃|路虎|捷豹|雷克萨斯|凯迪拉克|保时捷|斯柯达|三菱|铃木|荣威|红旗|蔚来|小鹏|理想"
-)
-# Makes that are other words, too, need a number or "car" behind them.
-_ALONE_NO_CAR = "Ford|Lincoln|Seat|Smart|Jaguar"  # a surname, a chair, a word, an animal
+_WORDS_TOO = "Ford|Lincoln|Seat|Smart|Jaguar"  # other words, too: a number or "car" is behind them
 _MODEL = r" (?:[A-Z][A-Za-z0-9-]{1,12}|[A-Z]?[0-9][A-Za-z0-9-]{0,6})(?: [A-Z0-9][A-Za-z0-9-]{0,6})?"
-_CAR = r"(?= (?:car|van|truck|sedan|SUV|pickup|hatchback|coupe)\b)"
 _VEHICLE = re.compile(
-    rf"\b(?:(?:{_ALONE_NO_CAR})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)|{_CAR})"
-    rf"|(?!(?:{_ALONE_NO_CAR})\b)(?:{_MAKES})\b(?:{_MODEL})?)"
-    rf"|(?:{_HAN_MAKES})(?:[A-Z0-9][A-Za-z0-9-]{{0,6}}(?:系|级)?|(?=[轿汽]?车))"
+    rf"\b(?:(?:{_WORDS_TOO})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)"
+    rf"|(?= (?:car|van|truck|sedan|SUV|pickup)\b))|(?:{_MAKES})\b(?:{_MODEL})?)"
 )
-
-
-_FOUND_HERE = ("time", "date", "vehicle")  # by patterns of this module or phrases of time
-_KINDS = {
+_KINDS: Mapping[str, FieldType] = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
     for name in FIELD_TYPES
-    if name not in _FOUND_HERE
+    if name not in ("time", "date", "vehicle")  # found by phrases and by the pattern above
 }
 """Kinds of entities, and the type of field that each is."""
-assert _KINDS.keys() <= set(ENTITY_KINDS), "a type of field that nothing finds"
 _CUES: Mapping[FieldType, tuple[str, ...]] = {
-    "order": ("order", "booking", "reservation", "ticket", "reference", "订单", "单号", "票"),
-    "id": ("id", "account", "member", "customer", "账号", "会员", "工号", "身份证"),
-    "phone": ("phone", "number", "call", "reach", "contact", "电话", "手机", "号码"),
-    "email": ("email", "mail", "邮箱"),
-    "plate": ("plate", "registration", "车牌"),
+    "order": ("order", "booking", "reservation", "ticket", "reference"),
+    "id": ("id", "account", "member", "customer"),
+    "phone": ("phone", "number", "call", "reach", "contact"),
+    "email": ("email", "mail"),
+    "plate": ("plate", "registration"),
 }
-_CLOCK = re.compile(r"\d[:：点时]|[ap]\.?m\b|o ?['’]? ?clock|half past|quarter|noon|midnight", re.I)
-_NEAR = 60  # characters before a value, in the same utterance
-_IS = re.compile(r"[ ,]*(?:is|was|for|as|是)\b.{1,25}", re.I)  # "12345 is my order number"
-_SENTENCE_END = re.compile(r"[.!?;。！？；](?=\s|$)|[。！？；]")
-_ASKS = re.compile(
-    r"\?|？|\b(?:give|tell|need|provide|what|may i|can i|confirm)\b|请|提供|多少|吗", re.I
-)
-_BARE: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
+_CLOCK = re.compile(r"\d[:.]\d|[ap]\.?m\b|o ?['’]? ?clock|half past|quarter|noon|midnight", re.I)
+_NEAR = 60  # characters before a value, in the same sentence
+_BREATH = 80  # characters in which a correction is said
+_IS = re.compile(r"[ ,]*(?:is|was|for|as)\b.{1,25}", re.I)  # "12345 is my order number"
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)")
+_ASKS = re.compile(r"\?|\b(?:give|tell|need|provide|what|may i|can i|confirm)\b", re.I)
+_NUMBERS: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
+# Three digits at least, in one piece or in groups: 40-22871, 300 41 886.
 _CODE = re.compile(
-    r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|"
-    r"[.,]\d)"
+    r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+"
+    r"(?:-[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
 )
 _PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
 _PHONE_DIGITS = 7
-# What a number is by the words before it, whatever its form says; "" is none of the types here.
-_CALLED: Mapping[FieldType | Literal[""], re.Pattern[str]] = {
-    "phone": re.compile(
-        r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call (?:me|us|back)?|"
-        r"reach(?:able)?|"
-        r"ring)\b[^.!?]*$|电话|手机|致电",
-        re.I,
-    ),
-    "": re.compile(
-        r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|"
-        r"pin|zip|post ?code)\b[\w ,:#.'-]{0,20}$",
-        re.I,
-    ),
-}
+# What a number is by the words before it, whatever its form says.
+_CALLS = re.compile(
+    r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call|reach(?:able)?|ring)\b[^.!?]*$",
+    re.I,
+)
+_OTHER = re.compile(
+    r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|zip|"
+    r"post ?code)\b[\w ,:#.'-]{0,20}$",
+    re.I,
+)
 _INVOICE = re.compile(r"(?:inv|invoice|vat)\b", re.I)
-_MIXED: tuple[FieldType, ...] = ("order", "id", "phone")
-# Numbers of 10 to 13 digits; a question before asks for one to call.
+# A number of people or things: "a table for 120", "340 people" (`values_in_clause` says count).
+_COUNTS = re.compile(r"\b(?:table|party|group|room|tickets|seats|dinner|space) (?:for|of) $", re.I)
+_OF_US = re.compile(r" of (?:us|them|you|our|the)\b", re.I)
 _REACHED = re.compile(r"\W*is (?:not )?(?:reachable|my (?:phone|mobile|cell|contact)\b)", re.I)
 _BACK = 4  # utterances
 _BESIDE = 3  # words
-_TELLS = re.compile(r"\b(?:my|phone|mobile|cell|reach me|call me|number)\b", re.I)
 _DIALLED = re.compile(r"\+?\d{10,13}")
 _ASKED_TO_CALL = re.compile(
     r"\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|nos)\b|"
     r"\b(?:call|reach|ring) (?:you|me)\b",
     re.I,
 )
-# A company's own number: in a signature, or to call "us" on.
+# Whose a phone number or an address is.
 _SIGNED = re.compile(r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I)
 _OURS = re.compile(
-    r"\b(?:call|reach|contact|ring|phone) (?:us|our)\b|\bour (?:\w+ ){0,2}(?:number|hotline|line|"
-    r"team|office|phone)\b",
+    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|mail|"
+    r"contact|ring|phone|apply|complain|send|dial)\b",
     re.I,
 )
+_TO_YOU = re.compile(
+    r"\byours?\b|\b(?:call|text|ring|reach|contact|message|send|to|for)\w* you\b", re.I
+)
+_MINE = re.compile(r"\b(?:my|mine|me)\b", re.I)
+_YOURS = re.compile(r"\byours?\b", re.I)
 _CORRECTION = re.compile(
-    r"\b(?:sorry|i mean|i meant|correction|not that|rather|should be|out of use|"
-    r"wrong (?:number|one)|another one|actually)\b|改成|应该是|说错|看错|报错|换成|不好意思|更正",
+    r"\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
+    r"actually|"
+    r"wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|you)))\b|"
+    r"(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
     re.I,
 )
-_PROVINCE = re.compile("[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼]$")
-_CORRECTED = 3
+# "gmail* not gmial", "0451 not 0415", "not 0415 but 0451", "0451 instead of 0415".
+_FRAGMENTS = (
+    re.compile(r"(?P<new>[\w@.-]*\w)\*?,? (?:and |but )?(?:not|instead of) (?P<old>[\w@.-]*\w)"),
+    re.compile(r"\bnot (?P<old>[\w@.-]*\w),? (?:but|it ?['’]?s) (?P<new>[\w@.-]*\w)", re.I),
+)
+_NOT = re.compile(r"(?:\bnot|\binstead of|n['’]t) $", re.I)
 _HERE, _ASKED = 2, 1  # what a cue in the same utterance is worth, and one in the question before
 
 
@@ -121,89 +116,165 @@ class Value:
     start: int
     end: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The utterance and the character at which it is said."""
+        return self.utterance, self.start
+
+    def is_within(self, other: "Value") -> bool:
+        """Whether it stands in another's place."""
+        return (
+            self.utterance == other.utterance
+            and other.start <= self.start
+            and self.end <= other.end
+        )
+
+    @property
+    def key(self) -> str:
+        """What the spellings of a value have in common."""
+        return "".join(c for c in self.text.lower() if c.isalnum() or c in "@.%$€£¥")
+
 
 class Values:
     """All values of a dialogue by type, found once; ``known`` are those a summary already has."""
 
     def __init__(self, dialogue: Dialogue, known: Sequence[Entity] = ()) -> None:
+        self._talk = Talk.of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
         self._of: dict[FieldType, list[Value]] = defaultdict(list)
-        typed = filter(None, map(self._retyped, self._all(known)))
-        for value in sorted(typed, key=lambda v: (v.utterance, v.start, -v.end)):
-            found = self._of[value.type]
-            last = found[-1] if found else None
+        judged = filter(None, map(self._judged, self._all(known)))
+        for value in sorted(judged, key=lambda v: (v.utterance, v.start, -v.end)):
+            values = self._of[value.type]
+            last = values[-1] if values else None
             if not last or last.utterance != value.utterance or last.end <= value.start:
-                found.append(value)
+                values.append(value)
 
-    def entries(self, section: SectionConfig) -> tuple[list[Entry], bool]:
-        """The section's values, each once, and whether one was wanted but several fit equally."""
+    def chosen(self, section: FormSection) -> tuple[list[list[Value]], bool]:
+        """The section's values, each with all its places; whether several fit one equally well.
+
+        The last correction of a value wins; what it corrects is no value any more.
+        """
         assert section.type is not None
-        scores: dict[str, int] = defaultdict(int)
+        scores: dict[str, int] = {}
+        corrected: list[str] = []
         places: dict[str, list[Value]] = defaultdict(list)
         cues = section.cues or _CUES.get(section.type, ())
-        for value in self._of[section.type]:
-            key = _plain(value.text)
-            scores[key] = max(scores[key], self._score(value, cues))
-            places[key].append(value)
-            head = self._texts[value.utterance][max(0, value.start - _NEAR) : value.start]
-            if _CORRECTION.search(head):  # "Sorry, I mean 12345": what was said before is void
-                scores = defaultdict(int, {key: _CORRECTED})
-        best = max(scores.values(), default=0)
+        mended = dict(self._mended(section.type))
+        for value in sorted((*self._of[section.type], *mended), key=lambda v: v.place):
+            if value not in mended and any(value.is_within(whole) for whole in mended):
+                continue  # a part that is mended
+            head = self._texts[value.utterance][: value.start]
+            if _NOT.search(head):
+                scores.pop(value.key, None)  # "not 0415"
+                continue
+            score = max(self._score(value, cues), scores.pop(value.key, 0))
+            if scores and (value in mended or _CORRECTION.search(head[-_BREATH:])):
+                score = max(score, scores.pop(next(reversed(scores))))  # of the last other value
+                corrected.append(value.key)
+            places[value.key] += [mended[value], value] if value in mended else [value]
+            scores[value.key] = score
         needed = _ASKED if section.cues else 0
-        chosen = [key for key in places if scores[key] >= (needed if section.several else best)]
-        if best < needed:
-            chosen = []
-        return [_entry(places[key]) for key in chosen], len(chosen) > 1 and not section.several
+        best = max(scores.values(), default=0)
+        least = needed if section.several else max(best, needed)
+        keys = [key for key in places if scores.get(key, -1) >= least]
+        final = next((key for key in reversed(corrected) if key in keys), None)
+        keys = [final] if final is not None and not section.several else keys
+        return [places[key] for key in keys], len(keys) > 1 and not section.several
+
+    def _mended(self, type: FieldType) -> Iterator[tuple[Value, Value]]:
+        """Values with a part replaced, and as they were: "jess@gmial.com" - "gmail* not gmial"."""
+        for number, text in enumerate(self._texts):
+            for match in (m for pattern in _FRAGMENTS for m in pattern.finditer(text)):
+                earlier = [v for v in self._of[type] if v.place < (number, match.start())]
+                if not earlier or number - earlier[-1].utterance > _BACK:
+                    continue
+                old, new, whole = match["old"], match["new"], earlier[-1].text
+                if old in whole and old != whole:
+                    mended = whole.replace(old, new)
+                    yield Value(type, mended, number, match.start(), match.end()), earlier[-1]
 
     def _all(self, known: Sequence[Entity]) -> Iterator[Value]:
+        typed: list[Value] = []
         for number, text in enumerate(self._texts):
-            spans = find_entities(text)
-            for span in spans:
-                # A Chinese plate begins with its province; letters that plates do not have hide it.
-                is_plate = span.kind == "PLATE_NUM"
-                start = span.start - bool(is_plate and _PROVINCE.search(text[: span.start]))
-                yield from _typed(span.kind, text[start : span.end], number, start)
+            for span in find_entities(text):
+                typed += _typed(span.kind, text[span.start : span.end], number, span.start)
             for mask in MASK_PATTERN.finditer(text):  # the dialogue was masked before: [ORDER_1]
-                yield from _typed(mask[1], mask[0], number, mask.start())
-            yield from self._answers(number, spans)
+                typed += _typed(mask[1], mask[0], number, mask.start())
+            typed += self._answers(number, typed)
             for start, end in whens_in(text):
-                yield Value(_when(text[start:end]), text[start:end], number, start, end)
+                when = (
+                    text[start:end] if text[:end].endswith(".m.") else text[start:end].rstrip(".")
+                )
+                yield Value(_when(when), when, number, start, start + len(when))
             for car in _VEHICLE.finditer(text):
                 yield Value("vehicle", car[0], number, car.start(), car.end())
+        yield from typed
         for entity in known:
-            if self._texts[entity.utterance : entity.utterance + 1]:
+            if entity.utterance < len(self._texts):
                 yield from _typed(entity.kind, entity.text, entity.utterance, entity.start)
 
-    def _retyped(self, value: Value) -> Value | None:
-        """The value with the type that the words before it give, None where they give another.
+    def _answers(self, number: int, typed: Sequence[Value]) -> Iterator[Value]:
+        """Bare numbers behind a question for them, or that correct what was said last.
 
-        A number to call a company is none of this dialogue's customer.
+        "Your order number?" - "1234567", "Sorry, I mean 1234576."
         """
-        if value.type not in _MIXED or MASK_PATTERN.fullmatch(value.text):
-            return value
+        text, before = self._texts[number], self._texts[number - 1] if number else ""
+        asked = [t for t in _NUMBERS if has_cue(before, _CUES[t]) and _ASKS.search(before)]
+        if not asked and (_CORRECTION.search(text) or _FRAGMENTS[1].search(text)):
+            asked = [v.type for v in typed if v.type in _NUMBERS][-1:]
+        form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
+        for code in form.finditer(text) if asked else ():
+            value = Value(asked[0], code[0], number, *code.span())
+            digits = sum(map(str.isdecimal, code[0]))
+            is_typed = any(v.start < value.end and value.start < v.end for v in typed
+                           if v.utterance == number)  # fmt: skip
+            if not is_typed and digits > 2 and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
+                yield value
+
+    def _head(self, value: Value) -> str:
+        """What stands before a value in its sentence."""
         text = self._texts[value.utterance]
-        head = text[max(0, value.start - _NEAR) : value.start]
-        near = _SENTENCE_END.split(head)[-1]
-        if value.type == "phone" and (
-            _OURS.search(near) or (_SIGNED.search(text[: value.start]) and not _TELLS.search(near))
+        return _SENTENCE_END.split(text[max(0, value.start - _NEAR) : value.start])[-1]
+
+    def _judged(self, value: Value) -> Value | None:
+        """The value with the type that the words near it give, None where it is none of these."""
+        text, near = self._texts[value.utterance], self._head(value)
+        if MASK_PATTERN.fullmatch(value.text) or value.type not in (*_NUMBERS, "email"):
+            return value
+        if value.type in ("phone", "email") and self._is_companys(value, near):
+            return None
+        if value.type in ("email", "plate"):
+            return value
+        if _INVOICE.match(value.text) or (
+            _OTHER.search(near) and not has_cue(near, _CUES["order"][:3])
         ):
             return None
-        if _INVOICE.match(value.text):
+        counted = (v for v in values_in_clause(text) if v.kind.startswith(("count", "money")))
+        is_count = any(v.start < value.end and value.start < v.end for v in counted)
+        if value.text.isdecimal() and (
+            is_count or _COUNTS.search(near) or _OF_US.match(text, value.end)
+        ):
             return None
-        if _CALLED[""].search(near) and not has_cue(near, _CUES["order"][:3]):
-            return None
-        is_dialled = _DIALLED.fullmatch(value.text) is not None
-        behind = _REACHED.match(text, value.end)
-        calls = (
-            behind
-            or _CALLED["phone"].search(near)
-            or (not has_cue(near, (*_CUES["order"], *_CUES["id"])) and self._asks_to_call(value))
-        )
-        return (
-            replace(value, type="phone")
-            if value.type == "order" and is_dialled and calls
-            else value
-        )
+        named = (*_CUES["order"], *_CUES["id"])
+        if value.type == "order" and _DIALLED.fullmatch(value.text) and (
+            _REACHED.match(text, value.end)
+            or _CALLS.search(near)
+            or (not has_cue(near, named) and self._asks_to_call(value))
+        ):  # fmt: skip
+            return replace(value, type="phone")
+        return value
+
+    def _is_companys(self, value: Value, near: str) -> bool:
+        """Whether a phone number or an address is that of those who serve.
+
+        A signature; "reach us at ...", "write to ..." of those who serve; "your hotline" of others.
+        """
+        if _SIGNED.search(self._texts[value.utterance][: value.start]) and not _MINE.search(near):
+            return True
+        if self._talk.dialogue.utterances[value.utterance].speaker in self._talk.served:
+            return _YOURS.search(near) is not None
+        is_others = _TO_YOU.search(near) or _MINE.search(near)
+        return _OURS.search(near) is not None and not is_others
 
     def _asks_to_call(self, value: Value) -> bool:
         """Whether it is all that is said, and one of the last turns asks for a number to call."""
@@ -211,26 +282,12 @@ class Values:
         if len(text.replace(value.text, "").split()) > _BESIDE:
             return False
         turns = self._texts[max(0, value.utterance - _BACK) : value.utterance]
-        return any(_ASKED_TO_CALL.search(text) for text in turns)
-
-    def _answers(self, number: int, spans: Sequence[EntitySpan]) -> Iterator[Value]:
-        """Bare numbers behind a question for them: "Your order number?" - "1234567"."""
-        before = self._texts[number - 1] if number else ""
-        asked = [t for t in _BARE if has_cue(before, _CUES[t]) and _ASKS.search(before)]
-        text = self._texts[number]
-        form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
-        for code in form.finditer(text) if asked else ():
-            start, end = code.span()
-            if any(span.start < end and start < span.end for span in spans):
-                continue
-            if asked[0] != "phone" or sum(map(str.isdecimal, code[0])) >= _PHONE_DIGITS:
-                yield Value(asked[0], code[0], number, start, end)
+        return any(_ASKED_TO_CALL.search(turn) for turn in turns)
 
     def _score(self, value: Value, cues: Sequence[str]) -> int:
         text = self._texts[value.utterance]
-        near = max(0, value.start - _NEAR)
         others = (v.end for v in self._of[value.type] if v.utterance == value.utterance)
-        near = max([near, *(end for end in others if end <= value.start)])
+        near = max([0, value.start - _NEAR, *(end for end in others if end <= value.start)])
         window = _SENTENCE_END.split(text[near : value.start])[-1]
         behind = _IS.match(text, value.end)
         if has_cue(window, cues) or (behind is not None and has_cue(behind[0], cues)):
@@ -252,21 +309,6 @@ def _when(text: str) -> FieldType:
 
 def has_cue(text: str, cues: Sequence[str]) -> bool:
     """Whether a text has one of the words, also with an "s" behind it."""
-    low = text.lower()
     return any(
-        re.search(rf"(?<![a-z]){re.escape(cue.lower())}s?(?![a-z])", low)
-        if cue.isascii()
-        else cue in low
-        for cue in cues
+        re.search(rf"(?<![a-z]){re.escape(cue.lower())}s?(?![a-z])", text.lower()) for cue in cues
     )
-
-
-def _plain(text: str) -> str:
-    """What the spellings of a value have in common."""
-    return "".join(c for c in text.lower() if c.isalnum() or c in "@.%$€£¥")
-
-
-def _entry(places: Sequence[Value]) -> Entry:
-    first = places[0]
-    evidence = tuple(EvidenceSpan(v.utterance, v.start, v.end, 1.0) for v in places)
-    return Entry(first.text, "dialogue", evidence, type=first.type)

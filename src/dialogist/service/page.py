@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.forms.template_config import bundled_templates as bundled_forms
+from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, MaskStage
 from dialogist.service import reviews
 from dialogist.service.api import checked_id

@@ -16,7 +16,7 @@ from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.formats.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
-from dialogist.forms.template_config import bundled_templates as bundled_forms
+from dialogist.forms.form_file import bundled_forms
 from dialogist.language.tokens import counted
 from dialogist.records import (
     JSON,

@@ -1,4 +1,5 @@
-"""What a template file may say, and the bundled ones; users read docs/how-to/templates.md."""
+"""What the YAML file of a form may say, and the bundled forms; docs/how-to/forms.md is for "
+"users."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -8,15 +9,15 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
-from dialogist.data.key_points import load_pack
-from dialogist.yaml_source import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
+from dialogist.forms.key_points import load_pack
+from dialogist.yaml_source import YamlSource, validated
 
 FieldSource: TypeAlias = Literal[
-    "key_points",  # sentences by key point, in the template's order
+    "key_points",  # sentences by key point, in the form's order
     "summary",  # sentences of the summary
     "field",  # values of the dialogue, of one type
-    "issue",  # the first complaint or wish of a customer, as a quote
+    "issue",  # the first complaint or wish of a customer
     "done",  # what was done: "I've refunded ...", "your order has been cancelled"
     "outcome",  # how it ended, three entries at most
     "decisions",  # what was said to be decided, or was proposed and accepted
@@ -26,47 +27,30 @@ FieldSource: TypeAlias = Literal[
     "speakers",  # who speaks, with roles
     "profile",  # the user profile, field by field
 ]
-SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
+_SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
 
 FieldType: TypeAlias = Literal[
-    "order",
-    "id",
-    "phone",
-    "email",
-    "url",
-    "time",
-    "date",
-    "amount",
-    "plate",
-    "vehicle",
-    "trip",
-    "flight",
-    "card",
-    "iban",
-]
+    "order", "id", "phone", "email", "url", "time", "date", "amount", "plate", "vehicle", "trip",
+    "flight", "card", "iban",
+]  # fmt: skip
 FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
 
-_FOUND = frozenset(("labels", "max"))  # labels: of templates for earlier versions, without effect
-OPTIONS: Mapping[FieldSource, frozenset[str]] = {
+_OPTIONS: Mapping[FieldSource, frozenset[str]] = {
     "key_points": frozenset(("labels", "cues", "max")),
     "summary": frozenset(("part", "max")),
     "field": frozenset(("type", "cues", "several", "max")),
-    "issue": frozenset(("max",)),
-    "done": frozenset(("max",)),
-    "outcome": frozenset(("max",)),
-    "decisions": _FOUND,
-    "actions": _FOUND,
-    "questions": _FOUND,
-    "title": frozenset(),
-    "speakers": frozenset(),
+    **dict.fromkeys(("issue", "done", "outcome"), frozenset(("max",))),
+    # "labels": of forms for earlier versions, without effect
+    **dict.fromkeys(("decisions", "actions", "questions"), frozenset(("labels", "max"))),
+    **dict.fromkeys(("title", "speakers"), frozenset()),
     "profile": frozenset(("fields", "max")),
 }
-"""The keys of a section that mean something with its source, beside title, source, empty,
-required and leave_out."""
+"""The keys of a section that mean something with its source, beside those of `_EVERYWHERE`."""
+_EVERYWHERE = frozenset(("title", "source", "empty", "leave_out", "required"))
 
 
-class SectionConfig(Config):
-    """One section of a template.
+class FormSection(Config):
+    """One section of a form.
 
     ``title``: its heading; titles must differ. ``source``: where its entries come from.
     ``labels``: for ``key_points``, the key points whose sentences it holds. ``part``: for
@@ -93,69 +77,69 @@ class SectionConfig(Config):
     required: bool = False
 
 
-class Template(Config):
-    """A template file.
+class Form(Config):
+    """A form for summaries.
 
     ``language``: of its headings. ``version``: raise it when sections change. ``about``: a line for
-    ``templates list``. ``packs``: rule packs of its labels; where a model writes no key points, the
-    pack that knows most sentences labels them. ``empty``: what empty sections say.
+    ``forms list``. ``packs``: rule packs of its labels; where a writer names no sections, the pack
+    that knows most sentences labels them. ``empty``: what empty sections say.
 
-    ``name``: what ``--template`` calls it. ``sections``: in their order.
+    ``name``: what ``--form`` calls it. ``sections``: in their order.
     """
 
     name: Line
     language: Literal["en", "zh"]
     version: Annotated[int, Field(ge=1)]
-    sections: Annotated[tuple[SectionConfig, ...], Field(min_length=1)]
+    sections: Annotated[tuple[FormSection, ...], Field(min_length=1)]
     about: Line | None = None
     packs: Lines = ()
     empty: Line = "None found."
 
 
-_KEPT = 16  # templates
-_EVERYWHERE = frozenset(("title", "source", "empty", "leave_out", "required"))
+_KEPT = 16  # forms
 
 
 @lru_cache(maxsize=_KEPT)
-def parse_template(text: str, source: str = "template") -> Template:
-    """Make a template of YAML text; ``source`` is what errors call it. The last few are kept.
+def parse_form(text: str, source: str = "form") -> Form:
+    """Make a form of YAML text; ``source`` is what errors call it. The last few are kept.
 
     Raises:
         ConfigError: it is at fault somewhere; names the line.
     """
     lines = YamlSource(text, source)
     _check_choices(lines)
-    template = validated(lines, Template)
-    for number, section in enumerate(template.sections):
+    form = validated(lines, Form)
+    for number, section in enumerate(form.sections):
         _check_section(section, number, lines)
-    _check_titles(template, lines)
-    _check_labels(template, lines)
-    return template
+        if section.title in [other.title for other in form.sections[:number]]:
+            message = f"two sections are called '{section.title}'"
+            raise lines.fault(("sections", number, "title"), message)
+    _check_labels(form, lines)
+    return form
 
 
-def bundled_templates() -> dict[str, Path]:
-    """The templates that come with Dialogist, by name."""
-    return bundled_files("templates/summary")
+def bundled_forms() -> dict[str, Path]:
+    """The forms that come with Dialogist, by name."""
+    return bundled_files("forms")
 
 
-def load_template(name_or_path: str | Path) -> Template:
-    """A bundled template by name, or anybody's by the path of its YAML file.
+def load_form(name_or_path: str | Path) -> Form:
+    """A bundled form by name, or anybody's by the path of its YAML file.
 
     Raises:
         ConfigError: there is none (names the nearest), it cannot be read, or it is at fault
             somewhere (names the line).
     """
-    text, source = read_template(name_or_path)
-    return parse_template(text, source)
+    return parse_form(*read_form(name_or_path))
 
 
-def read_template(name_or_path: str | Path) -> tuple[str, str]:
-    """The YAML text of a template, and the name of its file.
+def read_form(name_or_path: str | Path) -> tuple[str, str]:
+    """The YAML text of a form, and the name of its file.
 
     Raises:
         ConfigError: there is none, or it cannot be read.
     """
-    path = find_file("template", name_or_path, bundled_templates())
+    path = find_file("form", name_or_path, bundled_forms())
     return config_text(path), str(path)
 
 
@@ -165,16 +149,16 @@ def _check_choices(lines: YamlSource) -> None:
     for number, section in enumerate(sections if isinstance(sections, list) else ()):
         if not isinstance(section, dict):
             raise lines.fault(("sections", number), "a section holds 'key: value' lines")
-        for key, choices in (("source", SOURCES), ("type", FIELD_TYPES)):
+        for key, choices in (("source", _SOURCES), ("type", FIELD_TYPES)):
             value = section.get(key, choices[0])
             if value not in choices:
                 hint = f"{nearest(str(value), choices)} (one of: {', '.join(choices)})"
                 raise lines.fault(("sections", number, key), f"no {key} is '{value}'{hint}")
 
 
-def _check_section(section: SectionConfig, number: int, lines: YamlSource) -> None:
+def _check_section(section: FormSection, number: int, lines: YamlSource) -> None:
     place = ("sections", number)
-    for key in section.model_fields_set - _EVERYWHERE - OPTIONS[section.source]:
+    for key in section.model_fields_set - _EVERYWHERE - _OPTIONS[section.source]:
         message = f"'{key}' has no effect with source {section.source}"
         raise lines.fault((*place, key), message)
     if section.source == "field" and section.type is None:
@@ -189,27 +173,18 @@ def _check_section(section: SectionConfig, number: int, lines: YamlSource) -> No
         raise lines.fault((*place, "leave_out"), message)
 
 
-def _check_titles(template: Template, lines: YamlSource) -> None:
-    seen: set[str] = set()
-    for number, section in enumerate(template.sections):
-        if section.title in seen:
-            message = f"two sections are called '{section.title}'"
-            raise lines.fault(("sections", number, "title"), message)
-        seen.add(section.title)
-
-
-def _check_labels(template: Template, lines: YamlSource) -> None:
+def _check_labels(form: Form, lines: YamlSource) -> None:
     """With rule packs given, every label must be one that they give."""
     known: set[str] = set()
-    for number, name in enumerate(template.packs):
+    for number, name in enumerate(form.packs):
         try:
             known.update(load_pack(name).labels)
         except ConfigError as error:
             raise lines.fault(("packs", number), str(error)) from None
     if not known:
         return
-    for number, section in enumerate(template.sections):
+    for number, section in enumerate(form.sections):
         for position, label in enumerate(section.labels):
             if label not in known:
-                message = f"'{label}' is no label of the template's packs{nearest(label, known)}"
+                message = f"'{label}' is no label of the form's packs{nearest(label, known)}"
                 raise lines.fault(("sections", number, "labels", position), message)
