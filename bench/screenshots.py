@@ -22,12 +22,11 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from dialogist.pipeline.summarizer import Summarizer
-from dialogist.service.app import create_app
 from dialogist.service.keys import add_key
-from dialogist.service.server import config_of
+from dialogist.service.server import config_of, create_app
 from dialogist.service.settings import Settings
 from dialogist.service.tables import open_store
+from dialogist.summarizer import Summarizer
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -64,7 +63,7 @@ _TALK = {
 def page(browser: Any, folder: Path) -> None:
     """The page of the service with a summary, its second statement pointed at."""
     engine = open_store(f"sqlite:///{folder / 'service.db'}")
-    app = create_app(Settings(), engine, Summarizer.load)
+    app = create_app(Settings(), engine, Summarizer)
     server = uvicorn.Server(config_of(Settings(), app))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -47,10 +47,13 @@ def dialogist_calls(path: Path) -> list[list[str]]:
 def test_their_calls_have_flags_that_exist(path: Path) -> None:
     import typer
 
-    from dialogist.cli.main import app
+    from dialogist.cli.main import command_line
 
     [words] = dialogist_calls(path)
-    command = typer.main.get_command(app).get_command(None, words[0])
+    group = typer.main.get_command(command_line())
+    command = group.get_command(typer.Context(group), words[0])
+    if command is None:
+        pytest.skip(f"{words[0]} is a command of the laboratory, which is not installed")
     known = {option for parameter in command.params for option in parameter.opts}
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
     assert flags

@@ -55,7 +55,7 @@ def test_a_store_of_release_0_2_goes_on(tmp_path):
     assert (status["done"], [one["status"] for one in results]) == (2, ["ok", "ok"])
     assert results[0]["filled"]
     assert page.status_code == 200
-    assert "Send a new one today" in page.text
+    assert "Bo will send a new one today" in page.text
     engine.dispose()
 
 

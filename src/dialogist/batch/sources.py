@@ -35,10 +35,10 @@ Kind = Literal["path", "url", "table"]
 
 def kind_of(given: str) -> Kind:
     """What somebody names: a path, a URL of fsspec, or a table of a database."""
-    found = _SCHEME.match(given)
-    if found is None or _LOCAL.match(given):
+    scheme = _SCHEME.match(given)
+    if scheme is None or _LOCAL.match(given):
         return "path"
-    return "table" if found[1] in _DATABASES else "url"
+    return "table" if scheme[1] in _DATABASES else "url"
 
 
 def shown_name(given: str) -> str:
@@ -90,10 +90,6 @@ class Since:
                 "(of a table's rows: COLUMN=2026-11-01)"
             ) from None
 
-    def is_met(self, seconds: float) -> bool:
-        """Whether a file that was changed then (seconds since 1970) is to be read."""
-        return seconds >= self.when.timestamp()
-
 
 def origins_of(
     given: Sequence[str],
@@ -113,11 +109,11 @@ def origins_of(
     """
     find: dict[str, Callable[[str, Since | None], Iterable[RecordOrigin]]]
     find = {"path": partial(_files, on_note=on_note), "url": _urls, "table": _tables}
-    found = [origin for each in given for origin in find[kind_of(each)](each, since)]
-    if not found:
+    origins = [origin for name in given for origin in find[kind_of(name)](name, since)]
+    if not origins:
         raise DataError(f"{', '.join(map(shown_name, given))}: no file was changed since then")
     places = {name: place for place, name in enumerate(known)}
-    return sorted(found, key=lambda origin: places.get(origin.name, len(places)))
+    return sorted(origins, key=lambda origin: places.get(origin.name, len(places)))
 
 
 def items_of(
@@ -131,9 +127,9 @@ def items_of(
     waiting: list[ReadProblem] = []
     anything = False
     for origin in origins:
-        own = replace(options, format=origin.form) if options.format == "auto" else options
+        chosen = replace(options, format=origin.form) if options.format == "auto" else options
         try:
-            read = read_dialogues(origin.open(), own, waiting.append, on_note, origin.stem)
+            read = read_dialogues(origin.open(), chosen, waiting.append, on_note, origin.stem)
             for dialogue in read:
                 yield from _taken(waiting)
                 anything = True
@@ -155,33 +151,20 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
     path = path_of(given)
     if given == "-":
         return [RecordOrigin(given, None, lambda: path, path)]
-    paths = (
-        [path] if path.exists() else [Path(one) for one in sorted(glob(str(path), recursive=True))]
-    )
-    if not paths:
+    paths = [path] if path.exists() else map(Path, sorted(glob(str(path), recursive=True)))
+    origins, is_there = [], False
+    for place in paths:
+        is_there = True
+        files = files_of(place, on_note) if place.is_dir() else []
+        for file, stem in files or [(place, "")]:  # or a folder that is read as a whole
+            all_of_it = [file, *file.rglob("*")]
+            size = sum(part.stat().st_size for part in all_of_it if part.is_file())
+            changed = max(part.stat().st_mtime for part in all_of_it)
+            if since is None or changed >= since.when.timestamp():
+                origins.append(RecordOrigin(str(file), size, partial(Path, file), file, stem=stem))
+    if not is_there:
         raise DataError(f"{given}: no such file")
-    found = [origin for each in paths for origin in _at(each, on_note)]
-    return [one for one in found if since is None or since.is_met(_changed(one))]
-
-
-def _at(path: Path, on_note: Callable[[str], None]) -> Iterator[RecordOrigin]:
-    """A file, the files of a folder, or a folder that is read as a whole."""
-    files = files_of(path, on_note) if path.is_dir() else [(path, "")]
-    for file, stem in files:
-        yield RecordOrigin(str(file), file.stat().st_size, partial(_itself, file), file, stem=stem)
-    if not files:
-        size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-        yield RecordOrigin(str(path), size, partial(_itself, path), path)
-
-
-def _itself(path: Path) -> Path:
-    return path
-
-
-def _changed(origin: RecordOrigin) -> float:
-    """When a file, or the last file of a folder, was changed."""
-    path = cast(Path, origin.path)
-    return max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+    return origins
 
 
 def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
@@ -197,7 +180,8 @@ def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
         if not paths:
             raise DataError(f"{given}: no such file")
         if since is not None:
-            paths = [path for path in paths if since.is_met(files.modified(path).timestamp())]
+            oldest = since.when.timestamp()
+            paths = [path for path in paths if files.modified(path).timestamp() >= oldest]
         return [_remote(files, path) for path in paths]
     except NotImplementedError:
         raise UsageError(f"{given}: --since: such files do not say when they changed") from None

@@ -328,12 +328,12 @@ def estimate(total: int | None, rate: float, size: float) -> str:
 
     ``rate``: dialogues a second; ``size``: bytes of a record.
     """
-    count, each = (1_000, "every ") if total is None else (total, "")
+    count, every = (1_000, "every ") if total is None else (total, "")
     seconds, megabytes = count / rate, count * size / 1e6
     duration = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     duration = duration if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
     space = f"{megabytes:.3g} MB" if megabytes < 1_000 else f"{megabytes / 1_000:.3g} GB"
-    return f"estimate: {each}{counted(count, 'dialogues')} at {rate:,.3g}/s: {duration}, {space}"
+    return f"estimate: {every}{counted(count, 'dialogues')} at {rate:,.3g}/s: {duration}, {space}"
 
 
 def _show_sample(

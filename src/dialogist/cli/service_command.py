@@ -161,8 +161,8 @@ def import_annotated(
     dialogues = [dialogue for dialogue in reading.dialogues(files) if dialogue.references]
     added = sum(add_annotated(engine, ids[0], dialogue) for dialogue in dialogues)
     again = len(dialogues) - added
-    behind = f"; {counted(again, 'dialogues')} stored before" if again else ""
-    note(f"{counted(added, 'dialogues')} stored{behind}", own=True)
+    before = f"; {counted(again, 'dialogues')} stored before" if again else ""
+    note(f"{counted(added, 'dialogues')} stored{before}", own=True)
     return reading.finish()
 
 

@@ -54,16 +54,16 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @router.post("/v1/summaries")
-async def summarize(request: Request) -> Response:
+async def post_summary(request: Request) -> Response:
     """Summarize one dialogue: JSON, or a transcript as text."""
-    result, headers = await _summary(request, await authorized(request, "summaries"))
+    result, headers = await _summary(request)
     return JSONResponse(result.to_json(), headers=headers)
 
 
 @router.post("/v1/summaries/stream")
-async def stream(request: Request) -> Response:
+async def stream_summary(request: Request) -> Response:
     """Summarize one dialogue; the statements come as server-sent events, then the whole."""
-    result, headers = await _summary(request, await authorized(request, "summaries"))
+    result, headers = await _summary(request)
     values: dict[str, Any] = result.to_json()
 
     async def events() -> AsyncIterator[bytes]:
@@ -78,12 +78,12 @@ def _event(name: str, value: object) -> bytes:
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
-async def _summary(request: Request, key: Key) -> tuple[Result, dict[str, str]]:
+async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
     """Hold a place, have the request read and answered, and store the summary if that was asked.
 
     Returns the headers of the reply, too: they say where it is stored.
     """
-    service = service_of(request)
+    service, key = await authorized(request, "summaries")
     settings = service.settings
     with service.queue.place(announced_size(request, settings.max_body)):
         body = await read_body(request, settings.max_body, settings.receive_seconds)
@@ -129,10 +129,9 @@ def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryR
 
 
 @router.post("/v1/batches")
-async def add_batch(request: Request) -> Response:
+async def post_batch(request: Request) -> Response:
     """Store dialogues to be summarized when there is time; they survive a restart."""
-    key = await authorized(request, "batches")
-    service = service_of(request)
+    service, key = await authorized(request, "batches")
     settings = service.settings
     announced_size(request, settings.max_batch_body)
     if service.uploads.locked():
@@ -213,19 +212,17 @@ def checked_id(identity: str) -> str:
 
 
 @router.get("/v1/batches/{identity}")
-async def batch(request: Request, identity: str) -> Response:
+async def get_batch(request: Request, identity: str) -> Response:
     """Tell how far a batch is."""
-    key = await authorized(request, "batches")
-    service = service_of(request)
+    service, key = await authorized(request, "batches")
     status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
     return JSONResponse(status)
 
 
 @router.get("/v1/batches/{identity}/results")
-async def results(request: Request, identity: str) -> Response:
+async def get_results(request: Request, identity: str) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
-    key = await authorized(request, "batches")
-    service = service_of(request)
+    service, key = await authorized(request, "batches")
     status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
     if status["status"] != "done":
         raise Problem("not_finished", "ask again later", 2)
@@ -237,16 +234,15 @@ async def results(request: Request, identity: str) -> Response:
 @router.delete("/v1/batches/{identity}")
 async def delete_batch(request: Request, identity: str) -> Response:
     """Delete a batch with its dialogues and results."""
-    key = await authorized(request, "batches")
-    await service_of(request).stored(stored_batches.remove_batch, key.id, checked_id(identity))
+    service, key = await authorized(request, "batches")
+    await service.stored(stored_batches.remove_batch, key.id, checked_id(identity))
     return Response(status_code=204)
 
 
 @router.post("/v1/feedback")
-async def feedback(request: Request) -> Response:
+async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
-    key = await authorized(request, "reviews")
-    service = service_of(request)
+    service, key = await authorized(request, "reviews")
     settings = service.settings
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
@@ -264,29 +260,28 @@ async def feedback(request: Request) -> Response:
 
 
 @router.get("/v1/reviews")
-async def list_reviews(request: Request) -> Response:
+async def get_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
-    await authorized(request, "reviews")
-    waiting = await service_of(request).stored(reviews.open_reviews)
+    service, _ = await authorized(request, "reviews")
+    waiting = await service.stored(reviews.open_reviews)
     return JSONResponse({"reviews": waiting})
 
 
 @router.get("/v1/reviews/{identity}")
-async def review(request: Request, identity: str) -> Response:
+async def get_review(request: Request, identity: str) -> Response:
     """Give a summary that waits for review, with its dialogue."""
-    await authorized(request, "reviews")
-    stored = await service_of(request).stored(reviews.open_review, checked_id(identity))
+    service, _ = await authorized(request, "reviews")
+    stored = await service.stored(reviews.open_review, checked_id(identity))
     return JSONResponse(stored)
 
 
 @router.post("/v1/chat/completions")
-async def complete(request: Request) -> Response:
+async def post_chat(request: Request) -> Response:
     """Answer a chat whose user sends a transcript with its summary.
 
     What the system says is not followed, and settings of sampling have no effect.
     """
-    await authorized(request, "summaries")
-    service = service_of(request)
+    service, _ = await authorized(request, "summaries")
     settings, queue = service.settings, service.queue
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
@@ -355,36 +350,36 @@ async def _pieces(shared: dict[str, JSON], content: str) -> AsyncIterator[bytes]
 
 
 @router.get("/v1/models")
-async def models(request: Request) -> Response:
+async def get_models(request: Request) -> Response:
     """List the writer in use, in the form that OpenAI's clients know."""
-    await authorized(request, "summaries")
-    name = service_of(request).queue.summarizer.writer.name
+    service, _ = await authorized(request, "summaries")
+    name = service.queue.summarizer.writer.name
     entry = {"id": name, "object": "model", "owned_by": "dialogist"}
     return JSONResponse({"object": "list", "data": [entry]})
 
 
 @router.get("/version")
-async def version(request: Request) -> Response:
+async def get_version(request: Request) -> Response:
     """Tell the release."""
     await authorized(request, "metrics")
     return JSONResponse({"dialogist": __version__})
 
 
 @router.get("/metrics")
-async def metrics(request: Request) -> Response:
+async def get_metrics(request: Request) -> Response:
     """Give counts in the format of Prometheus; they hold no content."""
-    await authorized(request, "metrics")
-    return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
+    service, _ = await authorized(request, "metrics")
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
 @router.get("/healthz")
-async def healthz() -> Response:
+async def get_health() -> Response:
     """Tell that the process is alive."""
     return JSONResponse({"status": "ok"})
 
 
 @router.get("/readyz")
-async def readyz(request: Request) -> Response:
+async def get_ready(request: Request) -> Response:
     """Tell whether requests are taken: not while stopping, or when the queue is nearly full."""
     if not service_of(request).queue.is_ready:
         raise Problem("draining", "another instance may answer", 1)
@@ -422,7 +417,7 @@ def description() -> dict[str, Any]:
 
 
 @router.get("/openapi.json")
-async def openapi(request: Request) -> Response:
+async def get_openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
     await authorized(request, "summaries")
     return JSONResponse(description())

@@ -154,8 +154,8 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def authorized(request: Request, scope: str) -> Key:
-    """The key of a request, by its header or by the session of the page.
+async def authorized(request: Request, scope: str) -> tuple[Service, Key]:
+    """The service, and the key of a request, by its header or by the session of the page.
 
     Raises:
         Problem: there is none, it lacks the scope, or it has sent too many requests; or a request
@@ -173,10 +173,9 @@ async def authorized(request: Request, scope: str) -> Key:
     if wait:
         service.metrics.rejected.labels("rate_limited").inc()
         most = service.settings.rate_per_minute
-        raise Problem(
-            "rate_limited", f"this key may send {counted(most, 'requests')} a minute", wait
-        )
-    return key
+        detail = f"this key may send {counted(most, 'requests')} a minute"
+        raise Problem("rate_limited", detail, wait)
+    return service, key
 
 
 async def identified(request: Request) -> Key | None:

@@ -195,8 +195,7 @@ def _home(
 @router.post("/")
 async def summarize_form(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
-    key = await authorized(request, "summaries")
-    service = service_of(request)
+    service, key = await authorized(request, "summaries")
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     form["form"] = form["form"] or form.get("template", "")
     try:
@@ -205,8 +204,8 @@ async def summarize_form(request: Request) -> Response:
                 seconds = service.settings.deadline_seconds
                 _, result = await service.queue.summarize(lambda: _read(form), seconds, leaves)
     except Problem as problem:
-        told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
-        return _home(request, form, problem=told, status=problem.status)
+        words = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
+        return _home(request, form, problem=words, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
         stored = await service.stored(reviews.add_review, key.id, result)
         return RedirectResponse(f"/reviews/{stored}", 303)
@@ -223,16 +222,16 @@ def _read(form: Mapping[str, str]) -> SummaryRequest:
 @router.get("/reviews")
 async def queue(request: Request) -> Response:
     """List what waits for review, the oldest first."""
-    await authorized(request, "reviews")
-    waiting = await service_of(request).stored(reviews.open_reviews)
+    service, _ = await authorized(request, "reviews")
+    waiting = await service.stored(reviews.open_reviews)
     return _page(request, "reviews", reviews=waiting)
 
 
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: str) -> Response:
     """Show a summary that waits for review beside its transcript."""
-    await authorized(request, "reviews")
-    stored = await service_of(request).stored(reviews.open_review, checked_id(identity))
+    service, _ = await authorized(request, "reviews")
+    stored = await service.stored(reviews.open_review, checked_id(identity))
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
     return _page(request, "review", view=view, review=identity)
@@ -241,8 +240,7 @@ async def review_page(request: Request, identity: str) -> Response:
 @router.post("/approve")
 async def approve(request: Request) -> Response:
     """Record what a person made of a summary, and go on to the next review."""
-    key = await authorized(request, "reviews")
-    service = service_of(request)
+    service, key = await authorized(request, "reviews")
     form = await _form(request)
     before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
     edits = await in_thread(edits_between, before, after)
@@ -275,8 +273,8 @@ def _store(engine: sa.Engine, key_id: str, given: reviews.Feedback) -> None:
 @router.get("/quality")
 async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
-    await authorized(request, "reviews")
-    figures = await service_of(request).stored(reviews.figures_of)
-    latency = service_of(request).metrics.latency()
+    service, _ = await authorized(request, "reviews")
+    figures = await service.stored(reviews.figures_of)
+    latency = service.metrics.latency()
     verdicts, edits = figures["verdicts"], figures["edits"]
     return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

@@ -78,8 +78,8 @@ class SummaryRequest:
     def result(self, summarizer: Summarizer) -> Result:
         """Have it summarized."""
         result = summarizer.result(self.dialogue, self.options)
-        told = tuple(Warning("input", message) for message in self.unread)
-        summary = replace(result.summary, warnings=(*result.summary.warnings, *told))
+        more = tuple(Warning("input", message) for message in self.unread)
+        summary = replace(result.summary, warnings=result.summary.warnings + more)
         return replace(result, summary=summary)
 
 

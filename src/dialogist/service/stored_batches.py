@@ -169,8 +169,8 @@ def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
 
 def _failed(number: int, dialogue: Any, problem: Problem) -> dict[str, Any]:
     identity = dialogue.get("id", "") if isinstance(dialogue, dict) else ""
-    said = {"code": problem.code, "detail": problem.detail or problem.title}
-    result = {"number": number, "id": identity, "error": said}
+    error = {"code": problem.code, "detail": problem.detail or problem.title}
+    result = {"number": number, "id": identity, "error": error}
     return {"state": "failed", "result": result, "dialogue": None}
 
 

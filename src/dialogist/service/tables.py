@@ -173,18 +173,18 @@ def upgrade(engine: sa.Engine) -> None:
         else:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         names = sa.inspect(connection).get_table_names()
-        found: int | None = 0
+        version: int | None = 0
         if "store_version" in names:
-            found = connection.scalar(sa.select(store_version.c.version))
+            version = connection.scalar(sa.select(store_version.c.version))
         elif "alembic_version" in names:
             noted = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-            found = _OF_ALEMBIC.get(str(noted))
-        if found is None or found > VERSION:
+            version = _OF_ALEMBIC.get(str(noted))
+        if version is None or version > VERSION:
             raise DataError("store: its tables are of a newer release of Dialogist")
-        if found == VERSION:
+        if version == VERSION:
             return
         metadata.create_all(connection)
-        if found:
+        if version:
             for row in connection.execute(sa.select(batches.c.id, batches.c.options)).all():
                 here = sa.update(batches).where(batches.c.id == row.id)
                 connection.execute(here.values(options=_options_of_today(row.options)))

@@ -83,8 +83,8 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
     statements: list[ShownStatement] = []
     before = ""
     for number, (heading, text, part) in enumerate(_parts(summary, filled)):
-        evidence = [(one["utterance"], one["start"], one["end"]) for one in part["evidence"]]
-        spans += [(number, *span) for span in evidence]
+        evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
+        spans += [(number, *place) for place in evidence]
         cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
         titles = [title_of_field(name) for name in dialogue.profile]
         statements.append(
