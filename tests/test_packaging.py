@@ -113,9 +113,10 @@ def test_it_works_in_a_new_environment(built, tmp_path, pattern):
     assert str(tmp_path / "env") in where
     (tmp_path / "chat.txt").write_text(CHAT)
     assert run("-m", "dialogist", "--version") == f"dialogist {VERSION}\n"
-    assert "(reported)" in run("-m", "dialogist", "summarize", "chat.txt")
+    assert "today" in run("-m", "dialogist", "summarize", "chat.txt")
+    assert "meeting" in run("-m", "dialogist", "forms", "list")
     assert "dialogsum-report-1" in run("-m", "dialogist", "recipes", "list")
-    assert "default" in run("-m", "dialogist", "models", "list")
+    assert "writers: highlights, endpoint, model" in run("-m", "dialogist", "doctor")
     told = run(
         "-c", "from importlib import metadata as m; print(m.metadata('dialogist')['Version'])"
     )

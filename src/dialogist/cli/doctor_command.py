@@ -19,31 +19,31 @@ def doctor(output: OutputFile = None, format: FactsForm = None) -> int:
     from dialogist.writers.base import OWN_WRITERS, WRITERS
 
     kind = output_format_of(output, format, Facts.text)
+    extras = requirements_of()
+    packages = {name: installed_version(name) for name in extras.pop("")}
     missing = {
         extra: [name for name in names if installed_version(name) is None]
-        for extra, names in requirements_of().items()
+        for extra, names in extras.items()
     }
+    writers = [*OWN_WRITERS, *plugin_names(WRITERS)]
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     facts = {
         "dialogist": __version__,
         "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "packages": {name: installed_version(name) for name in requirements_of()[""]},
-        "extras": {extra: not names for extra, names in missing.items() if extra},
-        "writers": [*OWN_WRITERS, *plugin_names(WRITERS)],
+        "system": system,
+        "packages": packages,
+        "extras": {extra: not names for extra, names in missing.items()},
+        "writers": writers,
         "commands": plugin_names(COMMAND_PLUGINS),
     }
     with output_to(output):
         if kind is Facts.json:
             typer.echo(json.dumps(facts, indent=2))
             return 0
-        typer.echo(f"dialogist {__version__}, Python {facts['python']}, {facts['system']}")
-        packages = facts["packages"]
-        assert isinstance(packages, dict)
+        typer.echo(f"dialogist {__version__}, Python {platform.python_version()}, {system}")
         typer.echo("packages: " + ", ".join(f"{n} {v or 'missing'}" for n, v in packages.items()))
-        typer.echo(f"writers: {', '.join(facts['writers'])}")
+        typer.echo(f"writers: {', '.join(writers)}")
         for extra, names in missing.items():
-            if extra and names:
-                typer.echo(f"extra {extra}: {', '.join(names)} missing: {how_to_install(extra)}")
-            elif extra:
-                typer.echo(f"extra {extra}: installed")
+            told = f"{', '.join(names)} missing: {how_to_install(extra)}" if names else "installed"
+            typer.echo(f"extra {extra}: {told}")
     return 0
