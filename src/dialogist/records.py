@@ -224,24 +224,6 @@ class Warning:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A value of the dialogue, such as a phone number or an amount, in utterance ``utterance``.
-
-    ``text`` is what is said, at ``start`` to ``end`` of the utterance's text; ``kind`` such as
-    ``PHONE``. ``mask`` is what the writer was shown instead, empty if it was shown the text itself.
-    ``in_summary``: the summary holds it.
-    """
-
-    kind: str
-    text: str
-    utterance: int
-    start: int
-    end: int
-    mask: str = ""
-    in_summary: bool = False
-
-
 Status: TypeAlias = Literal[
     "ok",  # every statement is quoted or supported
     "warning",  # a statement is contradicted, or the summary was cut off
@@ -271,7 +253,6 @@ class Summary:
     statements: tuple[Statement, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
     warnings: tuple[Warning, ...] = ()
-    entities: tuple[Entity, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     writer: str = ""
     licence: str = ""

@@ -7,11 +7,10 @@ from tests.forms.samples import dialogue_of, table
 
 from dialogist.forms.form_file import FIELD_TYPES, FormSection
 from dialogist.forms.typed_fields import Values
-from dialogist.records import Entity
 
 
-def chosen(dialogue, known=(), **keys):
-    values, unclear = Values(dialogue, known).chosen(FormSection(title="x", source="field", **keys))
+def chosen(dialogue, **keys):
+    values, unclear = Values(dialogue).chosen(FormSection(title="x", source="field", **keys))
     assert unclear == (len(values) > 1 and not keys.get("several"))
     return values
 
@@ -29,12 +28,6 @@ def test_a_value_said_twice_is_one_with_both_places_and_a_mended_one_has_both_li
     assert [value.utterance for value in places] == [0, 1]
     [places] = chosen(dialogue_of("A: bo@gmial.com", "A: gmail* not gmial"), type="email")
     assert [value.utterance for value in places] == [0, 1]
-
-
-def test_what_the_summary_knows_counts_too():
-    known = [Entity("ORDER", "zebra", 0, 6, 11)]
-    [places] = chosen(dialogue_of("A: it is zebra"), known, type="order")
-    assert places[0].text == "zebra"
 
 
 WORDS = [

@@ -19,7 +19,6 @@ from dialogist.privacy.masks import mask_text, mask_texts, value_key
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import (
     Dialogue,
-    Entity,
     EvidenceSpan,
     Statement,
     Summary,
@@ -320,11 +319,6 @@ SUMMARY = Summary(
         Statement("not a part: 48213", reasons=("nor 48213",)),
     ),
     warnings=(Warning("input", "all of 48213 was read"),),
-    entities=(
-        Entity("ORDER", "48213", 0, 19, 24, in_summary=True),
-        Entity("PHONE", "415-555-0132", 0, 31, 43, "<PHONE_1>", True),
-        Entity("AMOUNT", "$5", 0, 0, 2),
-    ),
 )
 MASKED = "Ann's order is [ORDER_1]. Call [PHONE_1] or [PHONE_2]."
 
@@ -342,14 +336,7 @@ def test_texts_and_places():
     assert second.reasons == ("nobody says [PHONE_2]",)
     assert (other.text, other.reasons) == ("not a part: [ORDER_1]", ("nor [ORDER_1]",))
     assert [warning.message for warning in done.warnings] == ["all of [ORDER_1] was read"]
-    assert [one.text for one in done.entities] == ["[ORDER_1]", "[PHONE_1]", "$5"]
-    assert (done.entities[1].start, done.entities[1].mask) == (31, "<PHONE_1>")
     assert grown.restore(done.text) == TEXT.replace("4155550132", "415-555-0132")
-
-
-def test_without_a_table_the_entities_tell_what_values_are():
-    done, _ = mask_summary(SUMMARY, USUAL_SUMMARIES)
-    assert done.text == MASKED
 
 
 def test_nothing_to_mask_changes_nothing():

@@ -139,7 +139,7 @@ class _Filler:
         self.statements = _labelled(summary.statements, form)
         asked = {section.source for section in form.sections}
         self.extracted = extract(dialogue) if asked & set(_EXTRACTED) else Extracted()
-        self.values = Values(dialogue, summary.entities) if "field" in asked else None
+        self.values = Values(dialogue) if "field" in asked else None
 
     def sections(self) -> Iterator[FilledSection]:
         """The sections in order, without those to be left out."""

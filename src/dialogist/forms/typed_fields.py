@@ -11,7 +11,7 @@ from dialogist.language.entities import find_entities
 from dialogist.language.quantities import whens_in
 from dialogist.language.reading import values_in_clause
 from dialogist.privacy.masks import MASK_PATTERN
-from dialogist.records import Dialogue, Entity
+from dialogist.records import Dialogue
 
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry".
 _MAKES = (
@@ -136,13 +136,13 @@ class Value:
 
 
 class Values:
-    """All values of a dialogue by type, found once; ``known`` are those a summary already has."""
+    """All values of a dialogue by type, found once."""
 
-    def __init__(self, dialogue: Dialogue, known: Sequence[Entity] = ()) -> None:
+    def __init__(self, dialogue: Dialogue) -> None:
         self._talk = Talk.of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
         self._of: dict[FieldType, list[Value]] = defaultdict(list)
-        judged = filter(None, map(self._judged, self._all(known)))
+        judged = filter(None, map(self._judged, self._all()))
         for value in sorted(judged, key=lambda v: (v.utterance, v.start, -v.end)):
             values = self._of[value.type]
             last = values[-1] if values else None
@@ -193,7 +193,7 @@ class Values:
                     mended = whole.replace(old, new)
                     yield Value(type, mended, number, match.start(), match.end()), earlier[-1]
 
-    def _all(self, known: Sequence[Entity]) -> Iterator[Value]:
+    def _all(self) -> Iterator[Value]:
         typed: list[Value] = []
         for number, text in enumerate(self._texts):
             for span in find_entities(text):
@@ -209,9 +209,6 @@ class Values:
             for car in _VEHICLE.finditer(text):
                 yield Value("vehicle", car[0], number, car.start(), car.end())
         yield from typed
-        for entity in known:
-            if entity.utterance < len(self._texts):
-                yield from _typed(entity.kind, entity.text, entity.utterance, entity.start)
 
     def _answers(self, number: int, typed: Sequence[Value]) -> Iterator[Value]:
         """Bare numbers behind a question for them, or that correct what was said last.

@@ -14,7 +14,7 @@ from dialogist.language.tokens import Replaced
 from dialogist.privacy.finding import is_person
 from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
-from dialogist.records import JSON, Dialogue, Entity, Statement, Summary
+from dialogist.records import JSON, Dialogue, Statement, Summary
 
 
 def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskTable]:
@@ -137,7 +137,7 @@ def mask_summary(
 
     ``table`` is that of the dialogue (`mask_dialogue`): the same value has the same mask. Texts,
     reasons and warnings are masked; the places of statements are those in the masked text. Places
-    in the dialogue (evidence, entities) stay those of the dialogue that was read.
+    in the dialogue (evidence) stay those of the dialogue that was read.
     """
     table = table or MaskTable()
 
@@ -146,19 +146,6 @@ def mask_summary(
         result, table = mask_text(text, privacy, table)
         return result
 
-    def entity(value: Entity) -> Entity:
-        """An entity without the word before it that told its kind: its kind tells."""
-        nonlocal table
-        assert table is not None
-        result, added = mask_text(value.text, privacy, table)
-        rules = (rule for rule in privacy.rules if rule.entity == value.kind and rule.is_plain)
-        kind = next((rule.kind for rule in rules), "")
-        is_whole = result.spans and result.spans[0][:2] == (0, len(value.text))
-        if not is_whole and kind in privacy.kinds:
-            result, added = table.with_value(kind, value.text)
-        table = added
-        return replace(value, text=result.text)
-
     def statement(part: Statement) -> Statement:
         reasons = tuple(masked(reason).text for reason in part.reasons)
         if summary.text[part.start : part.end] != part.text:
@@ -166,7 +153,6 @@ def mask_summary(
         start, end = text.place(part.start), text.place(part.end)
         return replace(part, text=text.text[start:end], start=start, end=end, reasons=reasons)
 
-    entities = tuple(map(entity, summary.entities))  # they tell what values are
     text = masked(summary.text)
     result = replace(
         summary,
@@ -174,7 +160,6 @@ def mask_summary(
         reason=masked(summary.reason).text,
         statements=tuple(map(statement, summary.statements)),
         warnings=tuple(replace(w, message=masked(w.message).text) for w in summary.warnings),
-        entities=entities,
     )
     return result, table
 
