@@ -16,7 +16,7 @@ from dialogist.plugins import plugin_names
 
 def doctor(output: OutputFile = None, format: FactsForm = None) -> int:
     """Show versions, extras, writers and commands, and how to install what is missing."""
-    from dialogist.writers.base import OWN_WRITERS, WRITERS
+    from dialogist.writers import OWN_WRITERS, WRITERS
 
     kind = output_format_of(output, format, Facts.text)
     extras = requirements_of()
