@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.grounding import ground
-from dialogist.language.patterns import language_of
+from dialogist.language.detection import language_of
 from dialogist.language.tokens import counted, words_in
 from dialogist.records import (
     JSON,

@@ -22,6 +22,7 @@ def names(text: str) -> list[str]:
         ('Ann says: "Bo is ready."', ["Ann", "Bo"]),
         ("The U.S. is far from Łódź.", ["U.S.", "Łódź"]),
         ("A <file_photo> from B.", []),
+        ("Ann says: Don't go. D'you see Bo?", ["Ann", "Bo"]),
         ("", []),
     ],
 )

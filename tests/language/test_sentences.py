@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.language.tokens import closed, split_sentences
+from dialogist.language.tokens import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -49,27 +49,5 @@ def test_real_articles_have_sentences_of_usual_length(corpora):
     assert 15 < sum(words) / len(words) < 30
 
 
-@pytest.mark.parametrize(
-    ("text", "ended"),
-    [
-        ("Ann leaves", "Ann leaves."),
-        ("They meet at 5", "They meet at 5."),
-        ("Ann leaves.", "Ann leaves."),
-        ('Ann says "no"', 'Ann says "no"'),
-        ("Why?", "Why?"),
-        ("再见", "再见"),
-        ("", ""),
-    ],
-)
-def test_closed(text, ended):
-    assert closed(text) == ended
-
-
 def test_a_time_with_a_space_in_it_is_not_cut():
     assert split_sentences("Meet at 5. 30 pm. Bring 2.50.") == ["Meet at 5. 30 pm.", "Bring 2.50."]
-
-
-def test_a_small_letter_begins_a_sentence_where_it_may():
-    text = "Ann leaves at 5.30. tariq asks her, e.g. by phone."
-    assert split_sentences(text) == [text]
-    assert split_sentences(text, small=True) == [text[:19], text[20:]]

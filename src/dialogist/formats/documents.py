@@ -67,8 +67,8 @@ def message_text(text: str) -> str:
     """The text of a message, without markup, its signature and the mail it replies to."""
     plain = plain_text(text)
     reply = _ATTRIBUTION.search(f"\n{plain}") if ">" in plain else None
-    own = plain[: max(0, reply.start() - 1)].strip() if reply else ""
-    return without_signature(own or plain)
+    above = plain[: max(0, reply.start() - 1)].strip() if reply else ""
+    return without_signature(above or plain)
 
 
 def without_signature(text: str, name: str = "") -> str:
@@ -76,7 +76,7 @@ def without_signature(text: str, name: str = "") -> str:
     lines = text.split("\n")
     for number in range(max(1, len(lines) - _FURTHEST), len(lines)):
         line = lines[number][:_WIDEST]
-        below = [one.strip() for one in lines[number + 1 :] if one.strip()]
+        below = list(filter(None, map(str.strip, lines[number + 1 :])))
         ends = len(below) <= _MOST_BELOW and not any(map(_SENTENCE.search, below))
         if line.rstrip() == "--" or (ends and _CLOSING.fullmatch(line)):
             lines = lines[:number]
@@ -87,8 +87,8 @@ def without_signature(text: str, name: str = "") -> str:
         or set(lines[-1].lower().split()) <= set(name.lower().split())
     ):
         lines.pop()
-    own = "\n".join(lines)
-    return text if own.strip() == text.strip() else own
+    body = "\n".join(lines)
+    return text if body.strip() == text.strip() else body
 
 
 def from_html(text: str) -> str:

@@ -118,11 +118,11 @@ def group_messages(
         count += 1
         summary = next((m.summary for m in group.messages if m.summary), "")
         try:
-            said = require_text(utterances)
+            turns = require_text(utterances)
         except BadRecord as error:
             report(group.line, str(error))
             continue
-        yield Dialogue(said, id=identity, references=(summary,) if summary.strip() else ())
+        yield Dialogue(turns, id=identity, references=(summary,) if summary.strip() else ())
     if moved:
         report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
     if count > 1 and single == count:

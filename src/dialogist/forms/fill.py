@@ -10,7 +10,7 @@ from dialogist.forms.form_file import FieldSource, FieldType, Form, FormSection
 from dialogist.forms.key_points import LabelledSentence, load_pack
 from dialogist.forms.sentences import Finding, Talk, quote
 from dialogist.forms.typed_fields import Value, Values, has_cue
-from dialogist.language.patterns import language_of
+from dialogist.language.detection import language_of
 from dialogist.records import (
     JSON,
     PROFILE_PREFIX,

@@ -91,17 +91,17 @@ def has_names(text: str) -> bool:
 
 def name_mentions(text: str) -> list[Mention]:
     """The names in a text, each with all its words; weekdays and months are none."""
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     for word in _words(text):
         bare = _POSSESSIVE.sub("", word.text)
         if not bare or not _is_name(bare, word.initial):
             continue
         end = word.start + len(bare)
-        if found and not word.initial and text[found[-1].end : word.start] == " ":
-            found[-1] = Mention(found[-1].start, end, found[-1].words + name_words(bare))
+        if mentions and not word.initial and text[mentions[-1].end : word.start] == " ":
+            mentions[-1] = Mention(mentions[-1].start, end, mentions[-1].words + name_words(bare))
         else:
-            found.append(Mention(word.start, end, name_words(bare)))
-    return found
+            mentions.append(Mention(word.start, end, name_words(bare)))
+    return mentions
 
 
 def name_words(name: str) -> tuple[str, ...]:
@@ -210,12 +210,12 @@ pc | identification id | resume cv | machine atm | direct dm | message dm
 
 
 def _table(texts: Iterable[str]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    table: dict[str, set[str]] = {}
     for group in "|".join(texts).split("|"):
         words = group.split()
         for word in words:
-            found.setdefault(word, set()).update(words)
-    return {word: frozenset(others) for word, others in found.items()}
+            table.setdefault(word, set()).update(words)
+    return {word: frozenset(others) for word, others in table.items()}
 
 
 NICKNAMES = _table([_PEOPLE])
@@ -277,46 +277,11 @@ _COMMON = word_set(
     """
 )
 _FIRST = (frozenset(NICKNAMES) | _COMMON | _WORDS) - _FAMILY - (FUNCTION_WORDS - {"will"})
-_CAPITAL = re.compile(r"(?<![\w'’-])[A-Z][a-z]+(?![\w-])")
-_TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Mister|Dr|Doctor|Prof|Professor)\.? ([A-Z][a-z]{2,})\b")
-_BEGINS = re.compile(r"(?:^|[.!?:\"“\n\U0010f000-\U0010ffff])\s*$")
-
-
-def first_names(text: str) -> list[str]:
-    """The known first names in a text, from left to right, as often as they stand there.
-
-    One that is a word as well counts only where no sentence begins.
-    """
-    found = []
-    for match in _CAPITAL.finditer(text):
-        low = match[0].lower()
-        if low not in _FIRST:
-            continue
-        before = text[max(0, match.start() - 3) : match.start()]
-        if low in _WORDS and _BEGINS.search(before):
-            continue
-        found.append(match[0])
-    return found
 
 
 def is_first_name(word: str) -> bool:
     """Whether a word is known as a first name, however it is written."""
     return word.lower() in _FIRST
-
-
-def is_only_name(word: str) -> bool:
-    """Whether a word is known as a first name and means nothing else."""
-    return is_first_name(word) and word.lower() not in _WORDS
-
-
-def surnames(text: str) -> list[str]:
-    """The names after titles, from left to right."""
-    return [name for name in _TITLED.findall(text) if name.lower() not in FUNCTION_WORDS]
-
-
-def same_person(one: str, other: str) -> bool:
-    """Whether two first names may stand for the same person."""
-    return other.lower() in NICKNAMES.get(one.lower(), ())
 
 
 # What speakers call themselves: "this is Priya", "Tom speaking", and signatures such as "^JI".
@@ -384,10 +349,6 @@ _SIGNED = re.compile(
     rf"(?<=\S)\s*(?:[\^~*/]|(?<=[.!?\s])[-\u2013\u2014])\s?"
     rf"(?P<name>[A-Z]{{1,3}}|{_WORD}(?: [A-Z])?)\s*\Z"
 )
-_INITIALS = re.compile(r"(?<=[\w.!?>)])\s+([A-Z]{2})\s*\Z")
-_NO_INITIALS = frozenset(
-    listed("OK UK US EU TV PM AM ID IT PC DM HD PS TX CA NY LA UP GO NO HI OR")
-)
 _SIGNATURE = 200  # characters at the end of a text in which one may stand
 
 
@@ -411,18 +372,6 @@ def names_called(text: str) -> Iterator[str]:
             yield match["name"]
 
 
-def unsigned(text: str) -> str:
-    """The text without a marked signature at its end: ``^JI``, ``-Tom``."""
-    signed = _SIGNED.search(text, _tail(text))
-    return text[: signed.start()] if signed else text
-
-
-def initials(text: str) -> re.Match[str] | None:
-    """Two capital letters at the end of a text, which may be a signature without a mark."""
-    found = _INITIALS.search(text, _tail(text))
-    return found if found and found[1] not in _NO_INITIALS else None
-
-
 def _signed_names(text: str) -> Iterator[str]:
     signed = _SIGNED.search(text, _tail(text))
     if signed and not signed["name"].isupper() and _may_be_name(signed["name"]):
@@ -440,10 +389,14 @@ def _tail(text: str) -> int:
 def _is_own(text: str, match: re.Match[str]) -> bool:
     if not _may_be_name(match["name"]) or text[match.end() :].lstrip().startswith("?"):
         return False
-    told = _TO_SOMEBODY.match(text)
-    if told is None or told.end() != match.start("name") or _TELLS.match(text, match.end("name")):
+    addressed = _TO_SOMEBODY.match(text)
+    if (
+        addressed is None
+        or addressed.end() != match.start("name")
+        or _TELLS.match(text, match.end("name"))
+    ):
         return True
-    return told[1].lower() not in _FAMILY_WORDS and not is_first_name(told[1])
+    return addressed[1].lower() not in _FAMILY_WORDS and not is_first_name(addressed[1])
 
 
 def _may_be_name(name: str) -> bool:

@@ -48,11 +48,11 @@ def porter_stem(word: str) -> str:
 
 def _consonants(text: str) -> list[bool]:
     """Of each letter whether it is a consonant; y is one unless it follows one."""
-    found: list[bool] = []
+    consonants: list[bool] = []
     for letter in text:
-        after_consonant = bool(found) and found[-1]
-        found.append(not after_consonant if letter == "y" else letter not in _VOWELS)
-    return found
+        after_consonant = bool(consonants) and consonants[-1]
+        consonants.append(not after_consonant if letter == "y" else letter not in _VOWELS)
+    return consonants
 
 
 def _measure(text: str) -> int:
@@ -83,7 +83,7 @@ def _without_past(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
-    suffix = next((one for one in ("ed", "ing") if word.endswith(one)), "")
+    suffix = next((ending for ending in ("ed", "ing") if word.endswith(ending)), "")
     stem = word.removesuffix(suffix)
     if not suffix or all(_consonants(stem)):
         return word
@@ -112,14 +112,14 @@ def _step_2(word: str) -> str:
 
 def _replaced(word: str, rules: dict[str, str]) -> str:
     """With the first ending of ``rules`` replaced, if anything measurable stands before it."""
-    ending = next((one for one in rules if word.endswith(one)), None)
+    ending = next((end for end in rules if word.endswith(end)), None)
     if ending is None or not _measure(word.removesuffix(ending)):
         return word
     return word.removesuffix(ending) + rules[ending]
 
 
 def _step_4(word: str) -> str:
-    ending = next((one for one in _STEP_4 if word.endswith(one)), "")
+    ending = next((end for end in _STEP_4 if word.endswith(end)), "")
     stem = word.removesuffix(ending)
     if _measure(stem) < 2 or (ending == "ion" and stem[-1] not in "st"):
         return word

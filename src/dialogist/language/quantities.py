@@ -42,7 +42,7 @@ NUMBER_WORDS = {**UNITS, **TENS, **ORDINALS}
 
 def number_values(words: Sequence[str]) -> list[float]:
     """The numbers that words in a row make: ``twenty five two hundred`` is 25 and 200."""
-    found: list[float] = []
+    numbers: list[float] = []
     total = part = 0.0
     last = 0.0  # what the next word has to be smaller than, to be part of the same number
     for word in words:
@@ -56,11 +56,11 @@ def number_values(words: Sequence[str]) -> list[float]:
             continue
         value = NUMBER_WORDS[word]
         if last and not (value < last and (last >= 100 or (last in _FULL_TENS and value < 10))):
-            found.append(total + part)
+            numbers.append(total + part)
             total = part = 0
         part += value
         last = value or 0.5  # after a nought nothing is part of the same
-    return [*found, total + part] if words else found
+    return [*numbers, total + part] if words else numbers
 
 
 _FULL_TENS = frozenset(TENS.values())
@@ -116,9 +116,9 @@ class Quantity(NamedTuple):
 def quantities(text: str) -> Iterator[Quantity]:
     """The numbers and times in a text, from left to right."""
     for match in _PATTERN.finditer(text):
-        found = _READERS[str(match.lastgroup)](match[0].translate(_FOLDED).lower())
-        if found is not None:
-            yield found._replace(start=match.start(), end=match.end())
+        quantity = _READERS[str(match.lastgroup)](match[0].translate(_FOLDED).lower())
+        if quantity is not None:
+            yield quantity._replace(start=match.start(), end=match.end())
 
 
 def may_hold(text: str) -> bool:
@@ -204,13 +204,13 @@ def _number(*values: float, parts: tuple[float, ...] = ()) -> Quantity:
 
 def _time(hour: int, minute: int, text: str = "") -> Quantity:
     """``text`` may end in am or pm; without, an hour up to twelve leaves open which it is."""
-    found = (hour % 24) * 60 + minute
+    minutes = (hour % 24) * 60 + minute
     half = re.search(r"([ap])\s?\.?\s?m$", text)
     if half:
-        found = found % HALF_DAY + (HALF_DAY if half[1] == "p" else 0)
-    elif 60 <= found < HALF_DAY + 60:
-        return Quantity(0, 0, frozenset(), vague=frozenset((found % HALF_DAY,)))
-    return Quantity(0, 0, frozenset(), times=frozenset((found,)))
+        minutes = minutes % HALF_DAY + (HALF_DAY if half[1] == "p" else 0)
+    elif 60 <= minutes < HALF_DAY + 60:
+        return Quantity(0, 0, frozenset(), vague=frozenset((minutes % HALF_DAY,)))
+    return Quantity(0, 0, frozenset(), times=frozenset((minutes,)))
 
 
 def _code(text: str) -> Quantity:
@@ -281,16 +281,16 @@ def _digits(text: str) -> Quantity:
     if "/" in text:
         return _fraction(text, value)
     unit = text[len(number) :].strip()
-    found = {value * _SCALES.get(unit, 1)}
+    values = {value * _SCALES.get(unit, 1)}
     if unit == "m":
-        found.add(value)  # metres
+        values.add(value)  # metres
     if text.endswith(("%", "percent")):
-        found.add(value / 100)
+        values.add(value / 100)
     if re.fullmatch(r"\d+\.\s?\d{3}", number):
-        found.add(float(re.sub(r"[.\s]", "", number)))
+        values.add(float(re.sub(r"[.\s]", "", number)))
     dotted = re.fullmatch(r"(1?\d|2[0-4])[.;\s]\s?([0-5]\d)", plain)
     time = _time(int(dotted[1]), int(dotted[2])) if dotted else _number()
-    return time._replace(values=frozenset(found), parts=_parts_of(number))
+    return time._replace(values=frozenset(values), parts=_parts_of(number))
 
 
 def _fraction(text: str, above: float) -> Quantity:
@@ -317,11 +317,11 @@ def _words(text: str) -> Quantity:
     if len(parts) == 1:
         return _number(*parts)
     first, then = parts[:2]
-    found = _number(100 * first + then, first + then / 100, parts=tuple(parts))
+    together = _number(100 * first + then, first + then / 100, parts=tuple(parts))
     if len(parts) > 2 or not (0 < first <= 24 and then < 60):
-        return found if len(parts) == 2 else _number(parts=tuple(parts))
+        return together if len(parts) == 2 else _number(parts=tuple(parts))
     time = _time(int(first), int(then), text)
-    return found._replace(times=time.times, vague=time.vague)
+    return together._replace(times=time.times, vague=time.vague)
 
 
 def _named(text: str) -> Quantity:
@@ -428,15 +428,15 @@ _CHINESE = re.compile(
 
 def deadline_in(text: str) -> str:
     """The first phrase that says by when, as it stands in the text; empty without one."""
-    found = _ENGLISH.search(text) or _CHINESE.search(text)
-    return found[0].strip(" ,") if found else ""
+    match = _ENGLISH.search(text) or _CHINESE.search(text)
+    return match[0].strip(" ,") if match else ""
 
 
 def whens_in(text: str) -> Iterator[tuple[int, int]]:
     """Where phrases of day and time stand, without the word before them ("by Friday": Friday)."""
     for pattern in (_ENGLISH, _CHINESE):
-        for found in pattern.finditer(text):
-            start = found.start() + len(_LEADING.match(found[0])[0])  # type: ignore[index]
-            phrase = text[start : found.end()].rstrip(" ,")
+        for match in pattern.finditer(text):
+            start = match.start() + len(_LEADING.match(match[0])[0])  # type: ignore[index]
+            phrase = text[start : match.end()].rstrip(" ,")
             if not _NO_DAY.fullmatch(phrase):
                 yield start, start + len(phrase)

@@ -124,7 +124,7 @@ def content_stems(text: str) -> frozenset[str]:
 def values_in(text: str) -> frozenset[str]:
     """The stems of times, and numbers: what a correction changes."""
     whens = " ".join(text[start:end] for start, end in whens_in(text))
-    clocks = " ".join(found[0] for found in _KINDS["clock"].finditer(text))
+    clocks = " ".join(match[0] for match in _KINDS["clock"].finditer(text))
     return content_stems(f"{whens} {clocks} {' '.join(_NUMBER.findall(text))}")
 
 

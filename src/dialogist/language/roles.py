@@ -5,11 +5,8 @@ Selection and reported speech have lists of their own (`selection.cues`, `report
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from dialogist.language.people import NICKNAMES, own_names
-from dialogist.language.tokens import listed, word_set
+from dialogist.language.tokens import word_set
 
 ROLES = word_set(
     """
@@ -78,26 +75,12 @@ SERVED_WORDS = word_set(
     "customer caller client guest patient passenger user traveller traveler tenant shopper "
     "member subscriber"
 )
-# What a summary calls those who ask and those who serve, English and Chinese: only words that
-# summaries write without a name.
-ASKING_ROLES = listed(
-    "user customer client caller patient interviewee 用户 客户 顾客 买家 患者 消费者"
-)
-SERVING_ROLES = listed("agent assistant system doctor interviewer 客服 商家 坐席 卖家 医生 店家")
 # Whom a user profile is of, where the dialogue does not say it.
 PROFILED_ROLES = word_set("customer user patient caller client")
-# What Intercom calls those who write to a company; the same words mean more elsewhere.
-INTERCOM_CUSTOMERS = ("user", "lead", "contact")
-ROLE_NUMBERS = {
-    **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
-    **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
-}
-"""The readers' names of those who ask and those who serve."""
 
 
 # Labels that stand for several people, or for nobody known.
 _MANY = word_set("support team staff helpdesk unknown voice")
-_TITLES = word_set("mr mrs ms miss dr doctor prof professor sir madam")
 
 
 def written_name(label: str) -> str:
@@ -109,32 +92,3 @@ def written_name(label: str) -> str:
 def is_role(name: str) -> bool:
     """Whether a name is that of one person's role: "Agent"."""
     return name.lower() in ROLES - _MANY
-
-
-@dataclass(frozen=True, slots=True)
-class Participant:
-    """A speaker: the label, how reports write it, and the words that others call them by."""
-
-    label: str
-    name: str
-    called: frozenset[str]
-
-
-def participants_of(turns: Sequence[tuple[str, str]]) -> dict[str, Participant]:
-    """The speakers of a dialogue by their labels, in the order in which they speak."""
-    introduced: dict[str, list[str]] = {}
-    for label, text in turns:
-        introduced.setdefault(label, []).extend(own_names(text))
-    found = {}
-    for label, names in introduced.items():
-        written = written_name(label)
-        called = {label.lower()} | {name.lower() for name in names}
-        for name in [label, *names]:
-            called |= _parts(name)
-        found[label] = Participant(label, written, frozenset(called) - {""})
-    return found
-
-
-def _parts(name: str) -> set[str]:
-    words = {word for word in name.lower().split() if word not in _TITLES}
-    return words | {nick for word in words for nick in NICKNAMES.get(word, ())}

@@ -105,26 +105,6 @@ def folded(text: str) -> str:
 _STROKES = str.maketrans("łøđħ", "lodh")
 
 
-# Words that deny, and those that come near it.
-
-
-NEGATION = re.compile(
-    r"\b(?:(?<!\bor )(?<!\bwhy )not(?! only)|no|never|none|nobody|nothing|nowhere|neither|nor"
-    r"|cannot(?! wait)|without|hardly|barely|dont|doesnt|didnt|cant(?! wait)|wont|isnt|arent"
-    r"|wasnt|werent|havent|hasnt|wouldnt|couldnt|shouldnt)\b|n['’]t\b(?! wait)",
-    re.I,
-)
-"""Plain denial, with and without apostrophe."""
-
-RELUCTANCE = re.compile(
-    r"\b(?:unable|fail\w*|refus\w*|declin\w*|reject\w*|impossible|unfortunately|sorry|only|stop\w*"
-    r"|hate\w*|forg[eo]\w+|nope|nah|unless|too(?= ?\w)|instead|miss\w*|busy|rather"
-    r"|un(?!der|til|i)\w{4,}|dis(?!c)\w{4,})\b",
-    re.I,
-)
-"""What a summary may well sum up as a denial: "I'm busy", "too expensive", "unhappy"."""
-
-
 # Closed classes of English words: grammar, not content; and the words that begin sentences.
 
 
@@ -187,26 +167,19 @@ OPENERS = FUNCTION_WORDS | word_set(_OPENERS)
 # Verbs of summaries by what their subject does in the dialogue; forms of irregular words.
 
 
-_ASKING = "ask inquire enquire wonder question interview request"
-_TELLING = """
-tell think say suggest recommend explain introduce advise show feel remind complain insist believe
-worry mention inform warn state argue claim describe express praise compliment convince persuade
-encourage urge comfort point invite apologize apologise thank hope wish offer doubt admit announce
-comment regret appreciate assure confirm want prefer blame criticize criticise teach
-"""
-_ANSWERING = "agree accept refuse decline deny answer respond reply reject promise disagree"
-_HELPING = "help assist serve"
-_SHOWING = """
-assume beg book bring buy call compare congratulate consider decide discuss find guess imagine know
-like love need notify order plan propose provide receive report reveal see seek seem send share
-suspect update welcome work
-"""
-
-ASKING = word_set(_ASKING)
-TELLING = word_set(_TELLING)
-ANSWERING = word_set(_ANSWERING)
-HELPING = word_set(_HELPING)
-REPORTING = ASKING | TELLING | ANSWERING | HELPING | word_set(_SHOWING)
+REPORTING = word_set(
+    """
+    ask inquire enquire wonder question interview request tell think say suggest recommend
+    explain introduce advise show feel remind complain insist believe worry mention inform warn
+    state argue claim describe express praise compliment convince persuade encourage urge
+    comfort point invite apologize apologise thank hope wish offer doubt admit announce comment
+    regret appreciate assure confirm want prefer blame criticize criticise teach agree accept
+    refuse decline deny answer respond reply reject promise disagree help assist serve assume
+    beg book bring buy call compare congratulate consider decide discuss find guess imagine know
+    like love need notify order plan propose provide receive report reveal see seek seem send
+    share suspect update welcome work
+    """
+)
 """What summaries say that speakers do, base forms: a sentence may begin with one."""
 
 _IRREGULAR = """
@@ -267,7 +240,6 @@ _OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CHINESE_END = "。！？"
-_FIRST_CJK = "\u2e80"
 _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
 )
@@ -282,40 +254,31 @@ in on at for with when after before as if however so then what who why how
 _STARTERS = frozenset(_FIRST_WORDS.split())
 
 
-def split_sentences(text: str, small: bool = False) -> list[str]:
-    """Return the sentences of ``text``, each stripped; a line end always ends a sentence.
-
-    ``small``: a small letter may begin a sentence, as names do that a dialogue writes small.
-    """
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of ``text``, each stripped; a line end always ends a sentence."""
     lines = (line.strip() for line in _LINE_END.split(text))
-    return [sentence for line in lines if line for sentence in _split_line(line, small)]
+    return [sentence for line in lines if line for sentence in _split_line(line)]
 
 
-def closed(text: str) -> str:
-    """``text``, with a full stop where it ends in a letter or digit (not of Chinese)."""
-    last = text[-1:]
-    return text + "." if last.isalnum() and last < _FIRST_CJK else text
-
-
-def _split_line(line: str, small: bool) -> list[str]:
+def _split_line(line: str) -> list[str]:
     sentences: list[str] = []
     start = 0
     for end in _END.finditer(line):
-        if _is_end(line, start, end, small):
+        if _is_end(line, start, end):
             sentences.append(line[start : end.end()].strip())
             start = end.end()
     sentences.append(line[start:].strip())
     return [sentence for sentence in sentences if sentence]
 
 
-def _is_end(line: str, start: int, end: re.Match[str], small: bool) -> bool:
+def _is_end(line: str, start: int, end: re.Match[str]) -> bool:
     mark = end[0].rstrip(_CLOSERS)
     following = line[end.end() : end.end() + _LOOK].lstrip()
     if not following or mark[0] in _CHINESE_END or mark in ("!", "?"):
         # "!" he said: a closing quote with a small letter behind it goes on.
         return not (mark != end[0] and following[:1].islower())
     if following.lstrip(_OPENING_MARKS)[:1].islower():
-        return small and end[0] == "." and not _may_be_short(line[start : end.start()])
+        return False
     if _SPACED_DECIMAL.match(line, end.start() - 1):
         return False
     if mark != "." or end[0] != ".":
@@ -326,14 +289,6 @@ def _is_end(line: str, start: int, end: re.Match[str], small: bool) -> bool:
     return not words or not _is_abbreviation(
         words[-1].lstrip(_OPENING_MARKS), following, len(words)
     )
-
-
-def _may_be_short(before: str) -> bool:
-    """Whether the word in front of a full stop may be an abbreviation or a bare number."""
-    words = before[-_LOOK:].lower().split()
-    word = words[-1].lstrip(_OPENING_MARKS) if words else ""
-    known = word in _ALWAYS or word in _ABBREVIATIONS or _INITIALS.fullmatch(word)
-    return bool(known) or (len(words) == 1 and word.isdigit())
 
 
 def _is_abbreviation(word: str, following: str, position: int) -> bool:
@@ -376,11 +331,6 @@ class Token(NamedTuple):
     capital: bool
 
 
-def without_tags(text: str) -> str:
-    """The text with spaces where speaker tags stood: what is left keeps its place."""
-    return _TAGS.sub(lambda tag: " " * len(tag[0]), text) if "#" in text else text
-
-
 def tokens_of(text: str) -> Iterator[Token]:
     """The tokens from left to right."""
     for match in _TOKEN.finditer(text):
@@ -397,8 +347,8 @@ def tokens_of(text: str) -> Iterator[Token]:
 def bases_of(text: str) -> list[str]:
     """The bases of the tokens alone: much quicker."""
     low = text.lower().replace("’", "'")
-    found: list[str] = _TOKEN.findall(low)
-    return [_ENDING.sub("", base) if "'" in base else base for base in found]
+    bases: list[str] = _TOKEN.findall(low)
+    return [_ENDING.sub("", base) if "'" in base else base for base in bases]
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:

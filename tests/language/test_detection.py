@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.language.patterns import language_of
+from dialogist.language.detection import language_of
 
 GERMAN = (
     "Das Treffen wurde auf Montag verschoben, weil Anna krank war und Peter in Berlin ist, wo er "

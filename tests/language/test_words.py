@@ -1,0 +1,55 @@
+"""Counting words, tokens with their places, and the sentences of texts in small letters."""
+
+import pytest
+
+from dialogist.language.roles import role_in_data, role_of, written_name
+from dialogist.language.tokens import (
+    bases_of,
+    count_words,
+    counted,
+    sentence_spans,
+    tokens_of,
+    words_in,
+)
+
+
+def test_words():
+    assert words_in("Don't go, 你好 Zoë!") == ["Don't", "go", "你", "好", "Zoë"]
+    assert count_words("Don't go, 你好!") == 6
+    assert [counted(1, "summaries"), counted(1200, "tickets")] == ["1 summary", "1,200 tickets"]
+
+
+def test_tokens():
+    text = "#Person 1# said: Ann’s here…"
+    tokens = list(tokens_of(text))
+    assert [token.base for token in tokens] == ["#person1#", "said", ":", "ann", "here", "…"]
+    assert [token.ending for token in tokens if token.ending] == ["'s"]
+    assert [text[t.start : t.end] for t in tokens if t.capital] == ["Ann’s"]
+    assert bases_of("Ann's Here.") == ["ann", "here", "."]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["i am late.", "bo is here!", "ok"],
+        ["see dr. smith.", "the appt. reminder came."],
+        ["Ann came.", "Bo left."],
+    ],
+)
+def test_sentences_of_small_letters(sentences):
+    text = " ".join(sentences)
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("speaker", "role"),
+    [("客服", "agent"), ("Doctor_2", "doctor"), ("agent_1", ""), ("Ann", ""), (" USER ", "user")],
+)
+def test_roles(speaker, role):
+    assert role_of(speaker) == role
+
+
+def test_roles_of_data_and_as_written():
+    assert (role_in_data("end-user"), role_in_data("Boss")) == ("customer", "Boss")
+    assert (written_name("front  desk"), written_name("agent")) == ("front desk", "Agent")
+    assert written_name("support") == "support"
