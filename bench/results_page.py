@@ -234,40 +234,26 @@ def rewrites() -> Iterator[str]:
 
 
 def jobs() -> Iterator[str]:
-    """Batch jobs: a million records, kills, engines."""
-    found = figures("jobs")
-    million, engines = found["million"], found["engines"]
-    ray = [f"{engines[f'ray-{n}']['work_of_local']} with {n}" for n in (1, 2)]
+    """Batch jobs: a million records, and kills."""
+    known = figures("jobs")
+    million = known["million"]
     rows = [
         [
-            f"{million['records']:,} records, {million['workers']} workers, a model that takes "
+            f"{million['records']:,} records, {million['workers']} workers, a writer that takes "
             "no time",
             f"{million['per_second']:,} a second; main process {million['peak_mb_main']} MB, "
             f"worker {million['peak_mb_others'][0]} MB",
         ],
         *(
             [
-                f"{one['kills']} kills in a job of {one['records']:,} records{of_what}",
-                f"each id once: {yes(one['every_id_once'])}; equal bytes: "
-                f"{yes(one['equal_bytes'])}",
+                f"{killed['kills']} kills in a job of {killed['records']:,} records{of_what}",
+                f"each id once: {yes(killed['every_id_once'])}; equal bytes: "
+                f"{yes(killed['equal_bytes'])}",
             ]
-            for of_what, one in (
-                ("", found["kills"]),
-                (", of Ray's actors and of its driver in turns", found["ray_kills"]),
+            for of_what, killed in (
+                ("", known["kills"]),
+                (", of Ray's workers and of its driver", known["ray_kills"]),
             )
-        ),
-        [
-            "200 dialogues in free style, Ray's workers beside processes",
-            f"times the seconds: {', '.join(ray)}; equal bytes: {yes(engines['equal_bytes'])}",
-        ],
-        *(
-            [
-                f"{one['records']:,} short dialogues by one worker, {style} style (idle core)",
-                f"{one['per_second']} a second, {one['of_pipeline']:.1%} of the bare pipeline's "
-                f"rate; {one['mb_after_a_fifth']} MB after a fifth, {one['mb_at_the_end']} MB at "
-                "the end",
-            ]
-            for style, one in (("faithful", found["rate"]), ("free", found["free_rate"]))
         ),
     ]
     return table(["job (loaded machine)", "result"], rows)
@@ -277,13 +263,13 @@ def service() -> Iterator[str]:
     """The service beside the bare pipeline, under load, and while parts of it die."""
     found = figures("serve-load")
     ratio, overload, slow = found["ratio"], found["overload"], found["slow_clients"]
-    soak, deadly = found["soak"], found["kill_model"]
+    soak = found["soak"]
     batches = [found[name]["batch"] for name in ("kill_worker", "kill_store")]
     low, high = min(ratio["service_per_second"]), max(ratio["service_per_second"])
     rows = [
         [
             "one process, all clients busy",
-            f"{low} to {high} summaries a second, {ratio['share']:.0%} of the bare pipeline",
+            f"{low} to {high} summaries a second, {ratio['share']:.0%} of the bare summarizer",
         ],
         [
             f"overload: {overload['sent']:,} requests",
@@ -308,10 +294,6 @@ def service() -> Iterator[str]:
         [
             f"a worker, or the store, killed in a batch of {batches[0]['total']}",
             ", ".join(f"{one['done']} done, {one['failed']} failed" for one in batches),
-        ],
-        [
-            f"the model killed {deadly['kills']} times",
-            ", ".join(f"{n} answers {code}" for code, n in deadly["answers"].items()),
         ],
         [
             f"{soak['seconds'] / 60:.0f} minutes at 80% of the capacity",
