@@ -1,64 +1,55 @@
-"""A metric of your own: which share of the amounts of money in a dialogue a summary holds.
+"""A metric of your own: which share of the numbers in a dialogue a summary holds.
 
     python custom_metric.py dialogues.jsonl
 
 A metric turns each output into numbers that can be added up. A figure is a function of their sum,
-so intervals and tests come for free. Here faithful style is compared with the first three turns.
+so intervals and tests come for free. Here highlights are compared with the first three turns.
 """
 
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
+from dialogist import Summarizer, read_dialogues
+from dialogist_lab.evaluation.baselines import find_baseline
+from dialogist_lab.evaluation.metric import Case, Column, Metric, score, share_of
+from dialogist_lab.evaluation.resampling import differences, interval_of
 
-from dialogist import Dialogue, Summarizer, read_dialogues
-from dialogist.data.entities import find_entities
-from dialogist.evaluation.scoring import Scores
-from dialogist.evaluation.significance import compare_scores, intervals
-from dialogist.metrics.base import Case, Column, percentage
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-class Amounts:
-    """The share of a dialogue's amounts that its summary says; implements `Metric`."""
+class Numbers(Metric):
+    """The share of a dialogue's different numbers that its summary says."""
 
-    name = "amounts"
-    signature = "amounts | entity rules | each different amount once"
-    columns = (Column("amounts.recall", "Amounts", "higher", 2, percentage),)
+    name = "numbers"
+    signature = "numbers | digits | each different number once"
+    columns = (Column("numbers.recall", "Numbers"),)
 
     def measure(self, case: Case) -> Sequence[float]:
-        """How many amounts the output has, and how many there are."""
+        """How many of the numbers the output has, and how many there are."""
         assert case.dialogue is not None
-        there = {value for turn in case.dialogue.utterances for value in _amounts(turn.text)}
-        return (len(there & set(_amounts(case.prediction))), len(there))
-
-
-def _amounts(text: str) -> list[str]:
-    spans = (one for one in find_entities(text) if one.kind == "AMOUNT")
-    return [text[one.start : one.end].lower() for one in spans]
-
-
-def scores(system: str, dialogues: Sequence[Dialogue], texts: Iterable[str]) -> Scores:
-    """Measure one system's texts about the dialogues."""
-    metric = Amounts()
-    rows = [
-        metric.measure(Case(text, ("",), dialogue))
-        for dialogue, text in zip(dialogues, texts, strict=True)
-    ]
-    ids = tuple(dialogue.id or str(n) for n, dialogue in enumerate(dialogues))
-    return Scores(system, ids, metric.columns, np.array(rows), {metric.name: metric.signature})
+        transcript = " ".join(turn.text for turn in case.dialogue.utterances)
+        there = set(_NUMBER.findall(transcript))
+        return share_of(len(there & set(_NUMBER.findall(case.prediction))), len(there))
 
 
 def main(file: Path) -> None:
     dialogues = list(read_dialogues(file))
-    summaries = Summarizer.load("default").summarize(dialogues)
-    ours = scores("faithful style", dialogues, (one.text for one in summaries))
-    first = (" ".join(turn.text for turn in one.utterances[:3]) for one in dialogues)
-    lead = scores("first three turns", dialogues, first)
-    for system in (ours, lead):
-        found = intervals(system)["amounts.recall"]
-        print(f"{system.system}: {found.figure:.1f}% ({found.low:.1f} to {found.high:.1f})")
-    difference = compare_scores(ours, lead)["amounts.recall"]
+    lead = find_baseline("lead-3")
+    assert lead is not None
+    systems = {
+        "highlights": Summarizer().summarize(dialogues),
+        "first three turns": [lead(dialogue) for dialogue in dialogues],
+    }
+    ids = [dialogue.id for dialogue in dialogues]
+    measured = []
+    for name, summaries in systems.items():
+        pairs = zip(summaries, dialogues, strict=True)
+        cases = [Case(summary.text, ("",), dialogue) for summary, dialogue in pairs]
+        measured.append(score(name, cases, ids, [Numbers()]))
+        print(f"{name}: {interval_of(measured[-1], 'numbers.recall').text(1)}")
+    [difference] = differences(measured[:1], measured[1], "numbers.recall")
     print(f"difference: {difference.difference:+.1f} points, p {difference.p:.3f}")
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import OutputFile, Quiet
+from dialogist.cli.flags import AllowNetwork, Limit, OutputFile, Quiet
 from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
 from dialogist.errors import DataError, UsageError
-from dialogist.render import csv_row
 
 if TYPE_CHECKING:
     from dialogist_lab.evaluation.metric import Metric
@@ -24,7 +23,6 @@ class CardFormat(StrEnum):
     text = "text"
     json = "json"
     md = "md"
-    csv = "csv"
 
 
 Systems = Annotated[
@@ -52,9 +50,7 @@ TrainSample = Annotated[
 BaseRow = Annotated[
     str, typer.Option("--baseline", help="Row that differences are from (default: the first).")
 ]
-CardForm = Annotated[
-    CardFormat | None, typer.Option("--format", "-f", help="text, md, csv or json.")
-]
+CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help="text, md or json.")]
 
 
 def evaluate(
@@ -90,7 +86,7 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")] = None,
+    limit: Limit = None,
     prediction_key: Annotated[
         str, typer.Option(help="Key of the prediction in a file (default: the usual names).")
     ] = "",
@@ -103,12 +99,13 @@ def evaluate(
     ] = False,
     output: OutputFile = None,
     format: CardForm = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE and more, with intervals, baselines, upper bounds and warnings."""
-    from dialogist_lab.evaluation.judging import Request, judge
     from dialogist_lab.evaluation.predictions import find_system, outputs_of, read_data
     from dialogist_lab.evaluation.reading_sheet import is_sheet, sample, write_sheet
+    from dialogist_lab.evaluation.report_card import Request, judge
 
     if references not in ("average", "concatenated"):
         raise UsageError(f"--references {references}: write average or concatenated")
@@ -153,12 +150,10 @@ def evaluate(
 
 
 def _card_as(card: "Card", form: CardFormat) -> str:
-    from dialogist_lab.evaluation.report_card import card_markdown, card_rows, card_text
+    from dialogist_lab.evaluation.report_card import card_markdown, card_text
 
     if form is CardFormat.json:
         return json.dumps(card.to_json(), ensure_ascii=False, indent=2)
-    if form is CardFormat.csv:
-        return "".join(map(csv_row, card_rows(card))).rstrip("\n")
     return (card_markdown if form is CardFormat.md else card_text)(card)
 
 
@@ -184,8 +179,6 @@ def _sheet_as(path: Path, form: CardFormat) -> str:
         if total:
             count = f"{hits / 100:.0f}/{total:.0f}"
             table.append([column.title, figures[column.key].text(1), count])
-    if form is CardFormat.csv:
-        return "".join(map(csv_row, table)).rstrip("\n")
     lines = (markdown_table if form is CardFormat.md else aligned_lines)(table)
     title = f"{len(rows)} statements about {len(scores.ids)} dialogues"
     return "\n".join([title, "", *lines])
@@ -213,13 +206,14 @@ def compare(
     plot: Annotated[Path | None, typer.Option(help="Folder for figures (PNG).")] = None,
     output: OutputFile = None,
     format: CardForm = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Put systems beside each other on the same dialogues: figures, intervals, tested differences.
 
     A star marks a difference from the base with p < 0.05: permutation test, Holm's correction.
     """
-    from dialogist_lab.evaluation.judging import Request, judge
+    from dialogist_lab.evaluation.report_card import Request, judge
 
     form = output_format_of(output, format, CardFormat.text)
     card, measures = judge(
@@ -267,10 +261,11 @@ def report(
     baseline: BaseRow = "",
     examples: Annotated[int, typer.Option(min=0, help="How many best, median, worst.")] = 3,
     title: Annotated[str, typer.Option(help="The report's title.")] = "Evaluation report",
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a self-contained page about systems: figures, cautions, examples, training."""
-    from dialogist_lab.evaluation.judging import Request, judge
+    from dialogist_lab.evaluation.report_card import Request, judge
     from dialogist_lab.evaluation.report_page import LOG, draw_all, write_report
 
     runs = [Path(name) for name in systems if (Path(name) / LOG).is_file()]

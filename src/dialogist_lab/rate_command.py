@@ -1,25 +1,15 @@
 """``dialogist rate`` and ``annotate``: pages on which people compare or write summaries."""
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import OutputFile
-from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
+from dialogist.cli.flags import AllowNetwork, OutputFile
+from dialogist.cli.output_formats import aligned_lines, output_to
 from dialogist.errors import DataError
-
-
-class RatingFormat(StrEnum):
-    """Forms of what raters say."""
-
-    text = "text"
-    json = "json"
-    md = "md"
-
 
 AnswerFiles = Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")]
 Page = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes (HTML).")]
@@ -62,26 +52,18 @@ def make_page(
     return 0
 
 
-def report_ratings(
-    files: AnswerFiles,
-    output: OutputFile = None,
-    format: Annotated[RatingFormat | None, typer.Option("--format", "-f")] = None,
-) -> int:
-    """Print which system is preferred, with intervals, and how far the raters agree."""
-    from dialogist.records import to_json
-    from dialogist_lab.evaluation.rating import rate_answers, rating_tables, read_answers
+def report_ratings(files: AnswerFiles, output: OutputFile = None) -> int:
+    """Print which system is preferred, with intervals, and how far the raters agree.
+
+    An --output that ends with .md gets Markdown.
+    """
+    from dialogist_lab.evaluation.rating import rating_report, read_answers
     from dialogist_lab.evaluation.report_card import markdown_table
 
-    form = output_format_of(output, format, RatingFormat.text)
-    rating = rate_answers(read_answers(files))
-    tables, remarks = rating_tables(rating)
-    as_lines = markdown_table if form is RatingFormat.md else aligned_lines
-    lines = [line for table in tables for line in (*as_lines(table), "")] + remarks
+    tables, notes = rating_report(read_answers(files))
+    as_lines = markdown_table if output and output.suffix == ".md" else aligned_lines
     with output_to(output):
-        if form is RatingFormat.json:
-            typer.echo(json.dumps(to_json(rating), ensure_ascii=False, indent=2))
-        else:
-            typer.echo("\n".join(lines))
+        typer.echo("\n".join([*(x for table in tables for x in (*as_lines(table), "")), *notes]))
     return 0
 
 
@@ -122,6 +104,7 @@ def annotate(
     ] = "highlights",
     count: Count = 100,
     seed: Seed = 1,
+    allow_network: AllowNetwork = False,
 ) -> int:
     """Make an HTML page on which people write summaries, and save them as training data."""
     from dialogist.files import writing

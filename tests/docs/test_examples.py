@@ -121,11 +121,11 @@ def test_a_metric_of_ones_own(example, tmp_path, capsys):
     (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n")
     metric.main(tmp_path / "d.jsonl")
     printed = capsys.readouterr().out
-    assert "first three turns: 100.0%" in printed
+    assert "first three turns: 100.0 (100.0 to 100.0)" in printed
     assert "difference:" in printed
     [dialogue] = list(metric.read_dialogues(tmp_path / "d.jsonl"))[:1]
     case = metric.Case("It costs 30 Euros.", ("",), dialogue)
-    assert metric.Amounts().measure(case) == (1, 2)
+    assert metric.Numbers().measure(case) == (100, 2)
 
 
 def test_every_example_is_listed_and_tested():

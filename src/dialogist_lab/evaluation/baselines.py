@@ -103,7 +103,7 @@ def oracle(dialogue: Dialogue) -> Summary:
     so_far: tuple[Counter[object], Counter[object]] = (Counter(), Counter())
     reached = 0.0
     while left:
-        longer = {i: (so_far[0] + one, so_far[1] + two) for i, (one, two) in left.items()}
+        longer = {i: (so_far[0] + words, so_far[1] + pairs) for i, (words, pairs) in left.items()}
         gains = {i: sum(_f1(text, ref) for ref in references) for i, text in longer.items()}
         best = max(gains, key=lambda i: gains[i])
         if gains[best] <= reached:
@@ -131,8 +131,8 @@ def most_central(texts: Sequence[str]) -> str:
     words = [set(words_of(text.casefold())) for text in texts[:1_000]]
     places = {word: i for i, word in enumerate(sorted(set().union(*words)))}
     held = np.zeros((len(words), len(places)), dtype=np.float32)  # (N, V)
-    for row, own in zip(held, words, strict=True):
-        row[[places[word] for word in own]] = 1
+    for row, vocabulary in zip(held, words, strict=True):
+        row[[places[word] for word in vocabulary]] = 1
     sizes = held.sum(axis=1)
     both = np.maximum(sizes[:, None] + sizes[None, :], 1)
     return texts[int((2 * (held @ held.T) / both).mean(axis=1).argmax())]

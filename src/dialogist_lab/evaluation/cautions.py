@@ -1,7 +1,7 @@
 """What a person should know before believing a figure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from statistics import fmean
@@ -43,95 +43,94 @@ def _severity(value: float, serious: float) -> Severity:
     return "serious" if value >= serious else "warning"
 
 
-_CHECKS: tuple[tuple[str, float, Callable[[Output], bool], str], ...] = (
-    (
-        "failed-outputs",
-        0.0,
-        lambda output: output.summary.status == "error",
-        "missing, for summarizing failed: each counts as empty; see the errors on stderr",
-    ),
-    (
-        "missing-outputs",
-        0.05,
-        lambda output: output.missing,
-        "missing in the file: each scores 0; look at these dialogues",
-    ),
-    (
-        "empty-outputs",
-        0.05,
-        lambda output: (
-            not (words_of(output.prediction) or output.missing or output.summary.status == "error")
-        ),
-        "empty: each scores 0; look at these dialogues",
-    ),
-    (
-        "cut-outputs",
-        0.2,
-        lambda output: output.is_cut,
-        "cut at a limit of the writer: raise it, or find out why the model does not end",
-    ),
-)
-
-
 def output_cautions(system: str, outputs: Sequence[Output]) -> list[Caution]:
     """All that can be said of a system's outputs, the most serious first."""
-    cautions = []
-    for kind, serious, applies, text in _CHECKS:
-        concerned = [output for output in outputs if applies(output)]
-        if concerned:
-            severity = _severity(len(concerned) / len(outputs), serious)
-            cautions.append(_about(kind, severity, system, concerned, outputs, text))
-    for check in (_same, _given, _unfinished, _length):
-        cautions += check(system, outputs)
+    cautions: list[Caution] = []
+    references = [text for output in outputs for text in output.references]
+
+    def look(kind: str, some: Sequence[Output], limits: tuple[float, float], text: str) -> None:
+        """A warning from a share of the outputs on, serious from another."""
+        share = len(some) / len(outputs)
+        if some and share >= limits[0]:
+            verb = "is" if len(some) == 1 else "are"
+            line = f"{len(some)} of {len(outputs)} outputs ({share:.1%}) {verb} {text}"
+            ids = tuple(output.id for output in some[:5])
+            cautions.append(Caution(kind, _severity(share, limits[1]), line, system, ids))
+
+    failed = [output for output in outputs if output.summary.status == "error"]
+    look("failed-outputs", failed, (0, 0), "missing: summarizing failed; see the errors on stderr")
+    missing = [output for output in outputs if output.missing]
+    look("missing-outputs", missing, (0, 0.05), "missing in the file: each scores 0")
+    spoken = [output for output in outputs if words_of(output.prediction)]
+    silent = [output for output in outputs if not words_of(output.prediction)]
+    empty = [o for o in silent if not o.missing and o.summary.status != "error"]
+    look("empty-outputs", empty, (0, 0.05), "empty: each scores 0; look at these dialogues")
+    cut = [output for output in outputs if output.is_cut]
+    look("cut-outputs", cut, (0, 0.2), "cut at a limit of the writer: raise it")
+
+    copied = []
+    for output in spoken:
+        words = words_of(output.prediction.casefold())
+        same = any(words_of(text.casefold()) == words for text in output.references)
+        if same and len(words) >= 6:  # shorter ones may well be what everybody says
+            copied.append(output)
+    question = "is this file the references, or was the system trained on these dialogues?"
+    look("outputs-are-references", copied, (0.02, 0.2), f"word for word a reference: {question}")
+
+    groups = _of_different([output.prediction for output in outputs], outputs)
+    like = [outputs[place] for group in groups for place in group]
+    theirs = _of_different([next(iter(output.references), "") for output in outputs], outputs)
+    people = sum(map(len, theirs)) / len(outputs)
+    if len(like) > 2:
+        text = " ".join(like[0].prediction.split())[:80]
+        look(
+            "same-outputs",
+            like,
+            (people + 0.05, people + 0.25),
+            f"nearly the same as that of another dialogue (references: {people:.0%}), "
+            f"{len(groups[0])} like '{text}': such a system may not look at its input",
+        )
+
+    people = sum(not _is_finished(text) for text in references) / max(1, len(references))
+    look(
+        "no-sentence-end",
+        [output for output in spoken if not _is_finished(output.prediction)],
+        (people + 0.1, people + 0.5),
+        f"without a full stop at the end (references: {people:.0%}): cut by a limit, or "
+        "punctuation is lost; ROUGE-Lsum and key points need sentences",
+    )
+
+    length = fmean(len(words_of(output.prediction)) for output in outputs)
+    wanted = fmean(len(words_of(text)) for text in references)
+    if length and wanted and max(length / wanted, wanted / length) >= 1.5:
+        wins, loses = ("recall", "precision") if length > wanted else ("precision", "recall")
+        kind = f"{'longer' if length > wanted else 'shorter'}-than-references"
+        line = (
+            f"outputs are {length / wanted:.2g} times as long as the references ({length:.0f} and "
+            f"{wanted:.0f} words): {wins} gains by it, {loses} loses; compare like lengths"
+        )
+        severity = _severity(max(length / wanted, wanted / length), 3.0)
+        cautions.append(Caution(kind, severity, line, system))
     return sorted(cautions, key=lambda caution: caution.severity != "serious")
 
 
-def _about(
-    kind: str,
-    severity: Severity,
-    system: str,
-    some: Sequence[Output],
-    every: Sequence[Output],
-    text: str,
-) -> Caution:
-    share = f"{len(some)} of {len(every)} outputs ({len(some) / len(every):.1%})"
-    verb = "is" if len(some) == 1 else "are"
-    ids = tuple(output.id for output in some[:5])
-    return Caution(kind, severity, f"{share} {verb} {text}", system, ids)
+def _of_different(texts: Sequence[str], outputs: Sequence[Output]) -> list[list[int]]:
+    """Groups of texts that say nearly the same of different dialogues.
 
-
-def _same(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    """Nearly the same output for different dialogues, beside how often people do that."""
-    inputs = [_input_of(output, number) for number, output in enumerate(outputs)]
-    groups = _of_different([output.prediction for output in outputs], inputs)
-    theirs = _of_different([next(iter(o.references), "") for o in outputs], inputs)
-    concerned = [outputs[place] for group in groups for place in group]
-    of_people = sum(map(len, theirs)) / len(outputs)
-    more = len(concerned) / len(outputs) - of_people
-    if more >= 0.05 and len(concerned) > 2:
-        text = " ".join(concerned[0].prediction.split())
-        yield _about(
-            "same-outputs",
-            _severity(more, 0.25),
-            system,
-            concerned,
-            outputs,
-            f"nearly the same as that of another dialogue (references: {of_people:.0%}), "
-            f"{len(groups[0])} of them like '{text[:80]}': read them, for such a system may not "
-            "look at its input",
-        )
-
-
-def _input_of(output: Output, number: int) -> object:
-    """What a system was shown; where nobody knows, dialogues differ where references do."""
-    if output.dialogue is not None:
-        return tuple(turn.text for turn in output.dialogue.utterances)
-    return output.references or number
-
-
-def _of_different(texts: Sequence[str], inputs: Sequence[object]) -> list[list[int]]:
+    Where nobody knows the dialogues, these differ where references do.
+    """
+    inputs = [
+        output.references or number
+        if output.dialogue is None
+        else tuple(turn.text for turn in output.dialogue.utterances)
+        for number, output in enumerate(outputs)
+    ]
     groups = near_duplicate_groups(texts)
     return [group for group in groups if len({inputs[place] for place in group}) > 1]
+
+
+def _is_finished(text: str) -> bool:
+    return text.rstrip().rstrip("\"'”’)]»」』）】*").rstrip().endswith((*".!?…。！？；",))
 
 
 def near_duplicate_groups(texts: Sequence[str], least: float = 0.7) -> list[list[int]]:
@@ -159,68 +158,12 @@ def near_duplicate_groups(texts: Sequence[str], least: float = 0.7) -> list[list
     return sorted(groups, key=lambda group: (-len(group), group))
 
 
-def _given(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    """Outputs of six words or more that are a reference; shorter ones may be what all say."""
-    concerned = []
-    for output in outputs:
-        words = words_of(output.prediction.casefold())
-        if len(words) >= 6 and any(words_of(r.casefold()) == words for r in output.references):
-            concerned.append(output)
-    share = len(concerned) / len(outputs)
-    if share >= 0.02:
-        yield _about(
-            "outputs-are-references",
-            _severity(share, 0.2),
-            system,
-            concerned,
-            outputs,
-            "word for word a reference: is this file the references, or was the system trained on "
-            "these dialogues?",
-        )
-
-
-def _unfinished(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    concerned = [o for o in outputs if words_of(o.prediction) and not _is_finished(o.prediction)]
-    references = [text for output in outputs for text in output.references]
-    theirs = sum(not _is_finished(text) for text in references) / max(1, len(references))
-    more = len(concerned) / len(outputs) - theirs
-    if more >= 0.1:
-        yield _about(
-            "no-sentence-end",
-            _severity(more, 0.5),
-            system,
-            concerned,
-            outputs,
-            f"without a full stop at the end (references: {theirs:.0%}): cut by a limit, or "
-            "punctuation is lost; ROUGE-Lsum and key points need sentences",
-        )
-
-
-def _is_finished(text: str) -> bool:
-    return text.rstrip().rstrip("\"'”’)]»」』）】*").rstrip().endswith((*".!?…。！？；",))
-
-
-def _length(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    own = fmean(len(words_of(output.prediction)) for output in outputs)
-    wanted = fmean(len(words_of(text)) for output in outputs for text in output.references)
-    if not own or not wanted or max(own / wanted, wanted / own) < 1.5:
-        return
-    wins, loses = ("recall", "precision") if own > wanted else ("precision", "recall")
-    yield Caution(
-        "longer-than-references" if own > wanted else "shorter-than-references",
-        _severity(max(own / wanted, wanted / own), 3.0),
-        f"outputs are {own / wanted:.2g} times as long as the references ({own:.0f} and "
-        f"{wanted:.0f} words): {wins} gains by it, {loses} loses; compare like lengths",
-        system,
-    )
-
-
 def reference_cautions(outputs: Sequence[Output], metrics: Iterable[Metric]) -> list[Caution]:
     """Which metrics find no words in the references."""
     if not is_cjk([text for output in outputs for text in output.references]):
         return []
     names = [metric.name for metric in metrics if metric.only_latin]
-    text = f"{', '.join(names)}: say nothing of Chinese or Japanese; rouge and chrf read them"
+    text = f"{', '.join(names)}: say nothing of Chinese or Japanese; rouge reads them"
     return [Caution("unread-references", "serious", text)] if names else []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rouge_score.rouge_scorer import RougeScorer
 
-from dialogist.grounding import SureRules
+from dialogist.grounding.verification import SureRules
 from dialogist.language.tokens import split_sentences
 from dialogist.records import Dialogue
 from dialogist_lab.evaluation.metric import (
@@ -71,30 +71,30 @@ class Copying(Metric):
 
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of one output; what needs the dialogue has none where there is none."""
-        said = words_of(case.prediction.lower())
+        words = words_of(case.prediction.lower())
         turns = [] if case.dialogue is None else case.dialogue.utterances
         heard = [words_of(f"{turn.speaker} {turn.text}".lower()) for turn in turns]
-        fours = _ngrams(said, 4)
+        fours = _ngrams(words, 4)
         repeats = share_of(len(fours) > len(set(fours)), 1)
-        if not said or not heard:
+        if not words or not heard:
             return (*(0.0,) * 6, *repeats)
-        pairs = set(_ngrams(said, 2))
+        pairs = set(_ngrams(words, 2))
         new = pairs - {pair for turn in heard for pair in _ngrams(turn, 2)}
         return (
-            *share_of(sum(n for n in copied_spans(said, heard) if n >= _COPIED), len(said)),
+            *share_of(sum(n for n in copied_spans(words, heard) if n >= _COPIED), len(words)),
             *share_of(len(new), len(pairs)),
-            *mean_of(sum(map(len, heard)) / len(said)),
+            *mean_of(sum(map(len, heard)) / len(words)),
             *repeats,
         )
 
 
-def copied_spans(said: Sequence[str], heard: Sequence[Sequence[str]]) -> list[int]:
+def copied_spans(words: Sequence[str], heard: Sequence[Sequence[str]]) -> list[int]:
     """Lengths of the copied spans from left to right: each the longest run found in a turn."""
     turns = "\n".join(f" {' '.join(turn)} " for turn in heard)
     spans, start = [], 0
-    while start < len(said):
+    while start < len(words):
         end = start
-        while end < len(said) and f" {' '.join(said[start : end + 1])} " in turns:
+        while end < len(words) and f" {' '.join(words[start : end + 1])} " in turns:
             end += 1
         if end > start:
             spans.append(end - start)
@@ -135,8 +135,8 @@ def anchors(text: str, dialogue: Dialogue) -> list[int]:
         for word in words_of(turn.text.lower()):
             holders.setdefault(word, set()).add(number)
     names = {word for name in dialogue.speakers for word in words_of(name.lower())}
-    told = dict.fromkeys(words_of(text.lower()))
-    places = [holders.get(word, set()) for word in told if len(word) > 3 and word not in names]
+    mentioned = dict.fromkeys(words_of(text.lower()))
+    places = [holders.get(word, set()) for word in mentioned if len(word) > 3 and word not in names]
     return [min(place) for place in places if len(place) == 1]
 
 
@@ -183,8 +183,8 @@ class KeyPoints(Metric):
         """BLEU's counts, then means over the references."""
         metadata = {} if case.dialogue is None else case.dialogue.metadata
         section = str(metadata.get("section", ""))
-        own = case.key_points
-        labels = self.find(case.prediction, section) if own is None else own
+        plan = case.key_points
+        labels = self.find(case.prediction, section) if plan is None else plan
         wanted = [self.find(text, section) for text in case.references]
         facts, wanted_facts = self._facts(labels), [self._facts(each) for each in wanted]
         row = [*self._bleu.measure(Case(self._text(labels), tuple(map(self._text, wanted))))]
@@ -195,8 +195,8 @@ class KeyPoints(Metric):
                 if len(each) >= least
             ]
             row += mean_of(fmean(recalls) if recalls else None)
-        for said, others in ((labels, wanted), (facts, wanted_facts)):
-            scores = [self._score(said, each)["rougeL"] for each in others if said or each]
+        for sequence, others in ((labels, wanted), (facts, wanted_facts)):
+            scores = [self._score(sequence, each)["rougeL"] for each in others if sequence or each]
             row += mean_of(100 * fmean(score.fmeasure for score in scores) if scores else None)
         return row
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -72,10 +73,12 @@ class Output:
 
 def output_of(summary: Summary, dialogue: Dialogue, missing: bool = False) -> Output:
     """A summary beside its dialogue and the references of that."""
-    return Output(replace(summary, id=dialogue.id), said(dialogue.references), dialogue, missing)
+    return Output(
+        replace(summary, id=dialogue.id), spoken_texts(dialogue.references), dialogue, missing
+    )
 
 
-def said(texts: Iterable[str]) -> tuple[str, ...]:
+def spoken_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """The texts that say something."""
     return tuple(text for text in texts if text.strip())
 
@@ -96,7 +99,7 @@ def with_references(dialogues: Sequence[Dialogue], path: Path, note: Note) -> li
     Raises:
         DataError: none has.
     """
-    chosen = [dialogue for dialogue in dialogues if said(dialogue.references)]
+    chosen = [dialogue for dialogue in dialogues if spoken_texts(dialogue.references)]
     if not chosen:
         raise DataError(f"{path}: no dialogue there has a reference summary: nothing to evaluate")
     if len(chosen) < len(dialogues):
@@ -118,9 +121,8 @@ class System:
     @property
     def file_name(self) -> str:
         """The name without what a file name cannot have: it may be a URL, or a sentence."""
-        kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name).strip("-.")
-        digest = hashlib.sha256(self.name.encode()).hexdigest()[:8]
-        return kept if len(kept) <= 60 else f"{kept[:60]}-{digest}"
+        kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name)
+        return kept.strip("-.")[:80]
 
 
 def find_system(name: str) -> System:
@@ -187,7 +189,11 @@ def outputs_of(
     kept.parent.mkdir(parents=True, exist_ok=True)
     with kept.open("a", encoding="utf-8") as file:
         made = system.summarize(dialogue for _, dialogue in left)
-        for (key, _), summary in zip(left, made, strict=True):
+        noted = time.monotonic()
+        for number, ((key, _), summary) in enumerate(zip(left, made, strict=True), 1):
+            if time.monotonic() > noted + 30:
+                noted = time.monotonic()
+                note(f"{system.name}: {number} of {len(left)} dialogues summarized")
             summaries[key] = summary
             if summary.status != "error":  # tried again: it may have been the network
                 file.write(_line(key, summary))
@@ -223,8 +229,8 @@ def _state_of(name: str) -> list[object]:
     """What changes when the model behind a name does: its files, their sizes and times."""
     place = Path(name.partition(":")[2] or name)
     files = sorted(place.rglob("*")) if place.is_dir() else [place] if place.is_file() else []
-    found = ((str(path), path.stat()) for path in files)
-    return [[path, stat.st_size, stat.st_mtime_ns] for path, stat in found]
+    stats = ((str(path), path.stat()) for path in files)
+    return [[path, stat.st_size, stat.st_mtime_ns] for path, stat in stats]
 
 
 def _digest(name: str, state: object, dialogue: Dialogue) -> str:
@@ -286,7 +292,7 @@ def _output(record: Mapping[str, Any], key: str, identity: str) -> Output:
         if other != key and _REFERENCES.fullmatch(other):
             references += value if isinstance(value, list) else [value]
     texts = [text for text in references if isinstance(text, str)]
-    return Output(replace(summary, id=name), said(texts), missing=text is None)
+    return Output(replace(summary, id=name), spoken_texts(texts), missing=text is None)
 
 
 def _records(path: Path, text: str, note: Note) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -343,8 +349,8 @@ def beside(
             )
         if not any(ids):
             note(f"{path}: has no ids: taken line by line")
-        found = dict(enumerate(placed))
-        chosen = [found[i] for i in range(len(dialogues))]
+        numbered = dict(enumerate(placed))
+        chosen = [numbered[i] for i in range(len(dialogues))]
     else:
         for name, several in (("the data", wanted), (str(path), ids)):
             twice = [key for key, count in Counter(several).items() if count > 1]

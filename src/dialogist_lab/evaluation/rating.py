@@ -21,7 +21,7 @@ from dialogist.records import JSON, Dialogue, Utterance
 from dialogist_lab.evaluation.metric import Column, Floats, Scores
 from dialogist_lab.evaluation.predictions import Output
 from dialogist_lab.evaluation.report_card import Table
-from dialogist_lab.evaluation.resampling import Interval, interval_of, krippendorff_alpha
+from dialogist_lab.evaluation.resampling import interval_of, krippendorff_alpha
 from dialogist_lab.pages import people_page
 
 QUESTIONS = ("faithful", "complete", "fluent", "overall")
@@ -163,14 +163,16 @@ def read_answers(files: Sequence[Path]) -> Answers:
             data = path.read_bytes()
         if b"dialogist rating answers" not in data:
             raise DataError(f"{path}: is no file of answers: save one from the page")
-        found = _parsed(_AnswerFile, data, path)
-        first = first or found
-        if (found.page, found.key) != (first.page, first.key):
-            raise DataError(f"{path}: answers to another page ({found.page}) than {files[0]}'s")
-        name = " ".join(found.rater.split())
+        answer_file = _parsed(_AnswerFile, data, path)
+        first = first or answer_file
+        if (answer_file.page, answer_file.key) != (first.page, first.key):
+            raise DataError(
+                f"{path}: answers to another page ({answer_file.page}) than {files[0]}'s"
+            )
+        name = " ".join(answer_file.rater.split())
         if name in by_rater:
             raise DataError(f"{path}: rater '{name}' is there already: give one file by rater")
-        by_rater[name] = found.answers
+        by_rater[name] = answer_file.answers
     assert first is not None
     try:
         packed = zlib.decompressobj().decompress(base64.b64decode(first.key), 20_000_000)
@@ -183,73 +185,35 @@ def read_answers(files: Sequence[Path]) -> Answers:
     return Answers(first.page, key, by_rater)
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """The answers to a question, ``counts``: A is better, equal, B is better.
+def rating_report(answers: Answers) -> tuple[list[Table], list[str]]:
+    """Who is preferred, and what is said to be false: two tables, and what else there is to say.
 
-    ``share`` is A's, equals being half each, 0-100. ``items`` count items by what most of their
-    raters say: A, B; ``p`` is of the sign test on these two. ``alpha`` is Krippendorff's.
+    A's share counts an equal answer as half. Items are counted by what most of their raters say, p
+    is of the sign test on them, alpha is Krippendorff's. Intervals resample items.
     """
-
-    question: str
-    counts: tuple[int, int, int]
-    share: Interval
-    items: tuple[int, int]
-    p: float
-    alpha: float
-
-
-@dataclass(frozen=True, slots=True)
-class Falsehood:
-    """The share of a system's summaries that are said to hold something false, 0-100."""
-
-    system: str
-    marked: int
-    answers: int
-    share: Interval
-    alpha: float
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """All that the answers to a page say; A and B are the systems of the key, in its order.
-
-    ``answered``: how many items each rater answered whole. ``places`` count how often the first and
-    the second summary was preferred overall, ``place_p`` is of the sign test on them. ``notes``:
-    what raters wrote, as rater, item (from 1, as on the page), dialogue and text.
-    """
-
-    systems: tuple[str, str]
-    items: int
-    identical: int
-    answered: dict[str, int]
-    preferences: tuple[Preference, ...]
-    falsehoods: tuple[Falsehood, ...]
-    places: tuple[int, int]
-    place_p: float
-    notes: tuple[tuple[str, int, str, str], ...]
-
-
-def rate_answers(sheets: Answers) -> Rating:
-    """Sum up the answers to a page."""
-    key, raters = sheets.key, sheets.by_rater
+    key, raters = answers.key, answers.by_rater
+    a, b = key.systems
 
     def table(value: Callable[[Answer, bool], float]) -> Floats:
         """(raters, items) numbers, NaN where there is none."""
         values = np.full((len(raters), len(key.ids)), math.nan)
-        for row, answers in zip(values, raters.values(), strict=True):
-            for number, answer in answers.items():
+        for row, given in zip(values, raters.values(), strict=True):
+            for number, answer in given.items():
                 row[number] = value(answer, key.swapped[number])
         return values
 
-    def share(percentages: Floats) -> Interval:
-        """Their mean, resampled by items."""
+    def share(percentages: Floats) -> str:
         sums, counts = np.nansum(percentages, axis=0), np.isfinite(percentages).sum(axis=0)
         column, numbers = Column("share", "share", "neither"), np.stack([sums, counts], axis=1)
-        return interval_of(Scores("raters", tuple(key.ids), (column,), numbers, {}), "share")
+        scores = Scores("raters", tuple(key.ids), (column,), numbers, {})
+        return interval_of(scores, "share").text(1)
 
-    preferences = []
-    for question in QUESTIONS:
+    def alpha(values: Floats, ordered: bool) -> str:
+        agreement = krippendorff_alpha(values, ordered)
+        return "-" if math.isnan(agreement) else f"{agreement:.2f}"
+
+    preferences = [["", a, "equal", b, f"{a}'s share", f"items {a}:{b}", "p", "alpha"]]
+    for question in reversed(QUESTIONS):
 
         def sign(answer: Answer, swapped: bool, question: str = question) -> float:
             """1 where A is better, -1 where B is."""
@@ -257,21 +221,12 @@ def rate_answers(sheets: Answers) -> Rating:
             return -chosen if swapped else chosen
 
         signs = table(sign)
-        counts = [int((signs == value).sum()) for value in (1, 0, -1)]
+        counts = [str(int((signs == value).sum())) for value in (1, 0, -1)]
         balance = np.nansum(signs, axis=0)
         items = int((balance > 0).sum()), int((balance < 0).sum())
-        alpha = krippendorff_alpha(signs, ordered=True)
-        preferences.append(
-            Preference(
-                question,
-                (counts[0], counts[1], counts[2]),
-                share(50 * (signs + 1)),
-                items,
-                sign_test(*items),
-                alpha,
-            )
-        )
-    falsehoods = []
+        tested = [f"{items[0]}:{items[1]}", f"{sign_test(*items):.3f}", alpha(signs, ordered=True)]
+        preferences.append([question, *counts, share(50 * (signs + 1)), *tested])
+    falsehoods = [["says something false", "answers", "share", "alpha"]]
     for which, system in enumerate(key.systems):
 
         def mark(answer: Answer, swapped: bool, which: int = which) -> float:
@@ -282,59 +237,25 @@ def rate_answers(sheets: Answers) -> Rating:
             return math.nan
 
         marks = table(mark)
-        marked, answers = int((marks == 1).sum()), int(np.isfinite(marks).sum())
-        alpha = krippendorff_alpha(marks, ordered=False)
-        falsehoods.append(Falsehood(system, marked, answers, share(100 * marks), alpha))
-    chosen = [answer.overall for answers in raters.values() for answer in answers.values()]
-    places = chosen.count("first"), chosen.count("second")
-    return Rating(
-        systems=key.systems,
-        items=len(key.ids),
-        identical=key.identical,
-        answered={n: sum(a.is_whole for a in answers.values()) for n, answers in raters.items()},
-        preferences=tuple(preferences),
-        falsehoods=tuple(falsehoods),
-        places=places,
-        place_p=sign_test(*places),
-        notes=tuple(
-            (name, number + 1, key.ids[number], answer.note.strip())
-            for name, answers in raters.items()
-            for number, answer in sorted(answers.items())
-            if answer.note.strip()
-        ),
-    )
+        counted = f"{int((marks == 1).sum())} of {int(np.isfinite(marks).sum())}"
+        falsehoods.append([system, counted, share(100 * marks), alpha(marks, ordered=False)])
+    whole = [
+        f"{name} {sum(answer.is_whole for answer in given.values())}"
+        for name, given in raters.items()
+    ]
+    notes = [
+        f"{name}, item {number + 1} ({key.ids[number]}): {answer.note.strip()}"
+        for name, given in raters.items()
+        for number, answer in sorted(given.items())
+        if answer.note.strip()
+    ]
+    about = f"{len(key.ids)} items, {key.identical} more were the same; answered whole: "
+    return [preferences, falsehoods], [about + ", ".join(whole), *notes]
 
 
 def sign_test(first: int, second: int) -> float:
     """Two-sided p of as uneven a split of tosses of a fair coin (exact); 1 without a toss."""
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0
-
-
-def rating_tables(rating: Rating) -> tuple[list[Table], list[str]]:
-    """Preferences and falsehoods as tables, and what else there is to say."""
-    a, b = rating.systems
-    heads = ["", a, "equal", b, f"{a}'s share", f"items {a}:{b}", "p", "alpha"]
-    questions = [
-        [
-            p.question,
-            *map(str, p.counts),
-            p.share.text(1),
-            f"{p.items[0]}:{p.items[1]}",
-            f"{p.p:.3f}",
-            "-" if math.isnan(p.alpha) else f"{p.alpha:.2f}",
-        ]
-        for p in reversed(rating.preferences)
-    ]
-    false = [[f.system, f"{f.marked} of {f.answers}", f.share.text(1)] for f in rating.falsehoods]
-    whole = ", ".join(f"{name} {count}" for name, count in rating.answered.items())
-    first, second = rating.places
-    lines = [
-        f"{rating.items} items, {rating.identical} more were the same; answered whole: {whole}",
-        f"the first summary was preferred {first} times, the second {second} (p "
-        f"{rating.place_p:.3f}): a small p says that the place had a say",
-        *(f"{rater}, item {item} ({name}): {text}" for rater, item, name, text in rating.notes),
-    ]
-    return [[heads, *questions], [["says something false", "answers", "share"], *false]], lines
 
 
 def preferred_dialogues(page: Path, sheets: Answers) -> Iterator[Dialogue]:
@@ -346,10 +267,10 @@ def preferred_dialogues(page: Path, sheets: Answers) -> Iterator[Dialogue]:
         DataError: the file is no page of ours, or not that of the answers.
     """
     with reading(page):
-        found = _DATA.search(page.read_text(encoding="utf-8", errors="replace"))
-    if found is None:
+        match = _DATA.search(page.read_text(encoding="utf-8", errors="replace"))
+    if match is None:
         raise DataError(f"{page}: is no page of dialogist rate make: name the one that raters had")
-    shown = _parsed(_Page, found[1], page)
+    shown = _parsed(_Page, match[1], page)
     if shown.page != sheets.page or len(shown.items) != len(sheets.key.ids):
         raise DataError(f"{page}: is not the page of these answers: name theirs")
     for number, item in enumerate(shown.items):

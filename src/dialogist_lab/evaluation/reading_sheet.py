@@ -130,14 +130,14 @@ def write_sheet(outputs: Sequence[Output], stem: Path) -> tuple[Path, Path]:
     items: list[JSON] = []
     rows: list[SheetRow] = []
     for output in outputs:
-        own = sheet_rows(output)
+        dialogue_rows = sheet_rows(output)
         dialogue = output.dialogue or Dialogue(())
         facts = dialogue.metadata.get("facts")
-        rows += own
+        rows += dialogue_rows
         items.append(
             {
                 "turns": [[turn.speaker, turn.text] for turn in dialogue.utterances],
-                "rows": [asdict(row) for row in own],
+                "rows": [asdict(row) for row in dialogue_rows],
                 "cited": [
                     list(dict.fromkeys(span.utterance for span in statement.evidence))
                     for statement in statements_of(output.summary)
@@ -213,11 +213,11 @@ def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
     for row in rows:
         groups.setdefault(row.dialogue, []).append(row)
 
-    def part(field: str, value: str, of: tuple[str, Sequence[str]] | None = None) -> Share:
-        """Rows with a value, of all or of those with one of the values in another field."""
+    def part(field: str, value: str, of: tuple[str, str] | None = None) -> Share:
+        """Rows with a value in a field, of all or of those with one in another field."""
 
         def share(group: Sequence[SheetRow]) -> tuple[float, float]:
-            chosen = [row for row in group if of is None or getattr(row, of[0]) in of[1]]
+            chosen = [row for row in group if of is None or getattr(row, of[0]) == of[1]]
             return sum(getattr(row, field) == value for row in chosen), len(chosen)
 
         return share
@@ -229,24 +229,17 @@ def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
         counted = ((int(row.held), int(row.facts)) for row in group if row.held)
         return next(counted, (0, 0))
 
-    def good(group: Sequence[SheetRow]) -> tuple[float, float]:
-        held, known = facts(group)
-        return (not is_wrong(group)[0] and 2 * held >= known, 1) if known else (0, 0)
-
-    unmarked = ("", "quoted", "supported", "doubtful")
     shares: dict[str, tuple[str, Share]] = {
         "wrong": ("wrong statements", part("verdict", "wrong")),
         "vague": ("vague statements", part("verdict", "vague")),
         "dialogues": ("dialogues with a wrong statement", is_wrong),
-        "unmarked": ("wrong, not marked", part("verdict", "wrong", ("check", unmarked))),
         "facts": ("key facts held", facts),
-        "good": ("nothing wrong and half of the facts", good),
     }
     for error in sorted({row.error for row in rows if row.error}):
         shares[f"error.{error}"] = (f"wrong by {error}", part("error", error))
     for field, title in (("check", "{} statements"), ("group", "{} dialogues")):
         for value in sorted({getattr(row, field) for row in rows} - {""}):
-            share = part("verdict", "wrong", (field, (value,)))
+            share = part("verdict", "wrong", (field, value))
             shares[f"{field}.{value}"] = (f"wrong, of {title.format(value)}", share)
     return Scores(
         system=name,

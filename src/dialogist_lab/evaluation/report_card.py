@@ -1,4 +1,4 @@
-"""The report card: what systems, baselines and upper bounds reach, and how sure that is."""
+"""The report card: systems measured, beside baselines and bounds, and how sure that is."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,10 +23,24 @@ from dialogist_lab.evaluation.cautions import (
     Caution,
     chance_cautions,
     output_cautions,
+    overlap_cautions,
     reference_cautions,
 )
+from dialogist_lab.evaluation.dialogue_metrics import Copying, EventOrder, KeyPoints, Support
+from dialogist_lab.evaluation.meteor_bertscore import BertScore, Meteor
 from dialogist_lab.evaluation.metric import Column, Metric, Scores, is_cjk, score, words_of
-from dialogist_lab.evaluation.predictions import Note, Output, output_of
+from dialogist_lab.evaluation.predictions import (
+    Note,
+    Output,
+    System,
+    find_systems,
+    output_of,
+    outputs_of,
+    read_data,
+    read_predictions,
+    with_references,
+)
+from dialogist_lab.evaluation.reading_sheet import sample
 from dialogist_lab.evaluation.resampling import (
     SIGNATURE,
     Difference,
@@ -34,16 +48,9 @@ from dialogist_lab.evaluation.resampling import (
     differences,
     intervals,
 )
+from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge
 
 CARD_VERSION = 2
-DEFAULT_METRICS = "rouge,faithfulness,copying"
-ALL_METRICS = "all"
-METRICS = (
-    *("rouge", "bleu", "chrf", "meteor", "bertscore"),
-    *("faithfulness", "copying", "order", "key-points"),
-)
-"""All metrics by name; the second row looks at the dialogue."""
-
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "rougeLsum.f1")
 MAIN = "rougeL.f1"
 """The figure by which systems are ranked and told apart."""
@@ -56,58 +63,53 @@ def make_metrics(
 ) -> list[Metric]:
     """The metrics of ``rouge,bleu``; of ``all`` what cannot be measured here is noted.
 
+    ``encoder`` adds BERTScore, ``pack`` key points.
+
     Raises:
         UsageError: there is no metric of such a name, or a flag is missing for it.
         DataError: a metric's data is not on this machine (WordNet).
         ModelError: the encoder's folder cannot be read.
     """
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    for name in wanted:
-        if name not in (*METRICS, ALL_METRICS):
-            raise UsageError(
-                f"no metric '{name}'{nearest(name, METRICS)}; there are {', '.join(METRICS)}, all"
-            )
-    every = ALL_METRICS in wanted
-    extra = (("bertscore", encoder), ("key-points", pack))
-    wanted += [name for name, given in extra if given is not None]
-    metrics: list[Metric] = []
-    for name in METRICS if every else dict.fromkeys(wanted):
-        try:
-            metrics.append(_make_metric(name, outputs, encoder, pack))
-        except DialogistError as error:
-            if not every:
-                raise
-            note(f"{name} was left out: {error}")
-    return metrics
-
-
-def _make_metric(
-    name: str, outputs: Sequence[Output], encoder: Path | None, pack: str | None
-) -> Metric:
-    from dialogist_lab.evaluation import dialogue_metrics, meteor_bertscore, rouge_bleu
-
     references = [text for output in outputs for text in output.references]
-    if name == "bertscore":
+
+    def bertscore() -> Metric:
         if encoder is None:
             raise UsageError("bertscore needs --encoder, the folder of a copy of roberta-large")
-        return meteor_bertscore.BertScore(encoder)
-    if name == "key-points":
+        return BertScore(encoder)
+
+    def key_points() -> Metric:
         if pack is None:
             raise UsageError("key-points need --pack, a rule pack")
         from dialogist.forms.key_points import load_pack
 
-        return dialogue_metrics.KeyPoints(load_pack(pack), references)
-    if name == "bleu":
-        return rouge_bleu.Bleu(chinese=is_cjk(references))
-    plain: dict[str, Callable[[], Metric]] = {
-        "rouge": rouge_bleu.Rouge,
-        "chrf": rouge_bleu.Chrf,
-        "meteor": meteor_bertscore.Meteor,
-        "faithfulness": dialogue_metrics.Support,
-        "copying": dialogue_metrics.Copying,
-        "order": dialogue_metrics.EventOrder,
+        return KeyPoints(load_pack(pack), references)
+
+    makers: dict[str, Callable[[], Metric]] = {
+        "rouge": Rouge,
+        "bleu": lambda: Bleu(chinese=is_cjk(references)),
+        "meteor": Meteor,
+        "bertscore": bertscore,
+        "faithfulness": Support,
+        "copying": Copying,
+        "order": EventOrder,
+        "key-points": key_points,
     }
-    return plain[name]()
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    for name in wanted:
+        if name not in (*makers, "all"):
+            known = ", ".join(makers)
+            raise UsageError(f"no metric '{name}'{nearest(name, makers)}; there are {known}, all")
+    extra = (("bertscore", encoder), ("key-points", pack))
+    wanted += [name for name, given in extra if given is not None]
+    metrics: list[Metric] = []
+    for name in makers if "all" in wanted else dict.fromkeys(wanted):
+        try:
+            metrics.append(makers[name]())
+        except DialogistError as error:
+            if "all" not in wanted:
+                raise
+            note(f"{name} was left out: {error}")
+    return metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Row:
 
 def make_row(name: str, kind: RowKind, outputs: Sequence[Output], metrics: Sequence[Metric]) -> Row:
     """Measure outputs, which all have references."""
-    labels = next((metric.pack.labels for metric in metrics if hasattr(metric, "pack")), ())
+    labels = next((m.pack.labels for m in metrics if isinstance(m, KeyPoints)), ())
     cases = [output.case(labels) for output in outputs]
     scores = score(name, cases, [output.id for output in outputs], metrics)
     return Row(name, kind, tuple(outputs), scores, intervals(scores))
@@ -157,8 +159,8 @@ def baseline_rows(
     for name in [*constants, *(("lead-3", "longest-3") if known else ())]:
         baseline = find_baseline(name)
         if baseline is not None and name not in without:
-            said = [output_of(baseline(dialogue), dialogue) for dialogue in dialogues]
-            yield make_row(name, "baseline", said, metrics)
+            summarized = [output_of(baseline(dialogue), dialogue) for dialogue in dialogues]
+            yield make_row(name, "baseline", summarized, metrics)
     if known:
         best = [output_of(oracle(dialogue), dialogue) for dialogue in dialogues]
         yield make_row(ORACLE, "bound", best, metrics)
@@ -289,13 +291,107 @@ def make_card(
     measured = {key: differences(others, against.scores, key) for key in chosen if others}
     systems = [row for row in rows if row.kind == "system"]
     main = MAIN if MAIN in measured else next(iter(measured), "")
-    found = [
+    every_caution = [
         *cautions,
         *reference_cautions(rows[0].outputs, metrics),
         *(c for row in systems for c in output_cautions(row.name, row.outputs)),
         *chance_cautions(measured.get(main, ()), len(rows[0].outputs)),
     ]
-    return Card(data, tuple(rows), chosen, against.name, measured, tuple(found))
+    return Card(data, tuple(rows), chosen, against.name, measured, tuple(every_caution))
+
+
+TRAIN_SAMPLE = 500
+"""Dialogues of training data that are scored beside the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be judged, and how; see the flags of ``dialogist evaluate``.
+
+    ``data`` None: files of predictions bring their references. ``kept``: the folder for summaries,
+    or a file where it ends with .jsonl. ``train``: is looked through for the same dialogues;
+    ``train_sample``: systems that are no files summarize a sample of it.
+    """
+
+    systems: Sequence[str]
+    data: Path | None
+    kept: Path
+    metrics: str
+    encoder: Path | None = None
+    pack: str | None = None
+    concatenated: bool = False
+    train: Path | None = None
+    train_sample: Path | None = None
+    limit: int | None = None
+    baselines: bool = True
+    base: str = ""
+    headline: Sequence[str] = ()
+    prediction_key: str = ""
+    missing_as_empty: bool = False
+
+
+def judge(request: Request, note: Note) -> tuple[Card, list[Metric]]:
+    """Ask or read every system, measure it, and put baselines and bounds beside it.
+
+    Raises:
+        DialogistError: something in the call, the data or a system is at fault.
+    """
+    systems = find_systems(request.systems)
+    by_name = {system.name: _outputs(system, request, note) for system in systems}
+    outputs = next(iter(by_name.values()))
+    ids = [output.id for output in outputs]
+    for name, others in by_name.items():
+        if [output.id for output in others] != ids:
+            raise UsageError(f"{name} does not hold the dialogues of the others: say --on DATA")
+    metrics = make_metrics(request.metrics, outputs, request.encoder, request.pack, note)
+    rows = [make_row(name, "system", own_outputs, metrics) for name, own_outputs in by_name.items()]
+    if request.train_sample is not None:
+        for system in systems:
+            if system.file is None:
+                own_outputs = _sampled(system, request, request.train_sample, note)
+                rows.append(make_row(system.name, "train", own_outputs, metrics))
+    if request.baselines:
+        rows += baseline_rows(outputs, metrics, list(by_name))
+    cautions: list[Caution] = []
+    if request.train is not None:
+        held = [output.dialogue for output in outputs if output.dialogue is not None]
+        train = read_data(request.train, note)
+        cautions += overlap_cautions(train, held, request.train.name) if held else []
+    about = request.data.name if request.data is not None else systems[0].name
+    card = make_card(about, rows, metrics, request.headline, request.base, cautions)
+    return card, metrics
+
+
+def _outputs(system: System, request: Request, note: Note) -> list[Output]:
+    if request.data is None:
+        if system.file is None:
+            raise UsageError(f"{system.name}: say which dialogues it shall summarize")
+        placed = read_predictions(system.file, note, request.prediction_key)
+        outputs = [output for output in placed if output.references]
+        if not outputs:
+            raise UsageError(f"{system.file}: holds no references: say which data it is about")
+    else:
+        dialogues = read_data(request.data, note, request.limit)
+        chosen = with_references(dialogues, request.data, note)
+        key, empty = request.prediction_key, request.missing_as_empty
+        place = _place(request.kept, system, request.data)
+        outputs = outputs_of(system, chosen, place, note, key, empty)
+    if request.concatenated:
+        outputs = [replace(o, references=(" ".join(o.references),)) for o in outputs]
+    return outputs
+
+
+def _sampled(system: System, request: Request, file: Path, note: Note) -> list[Output]:
+    dialogues = with_references(read_data(file, note), file, note)
+    chosen = sample(dialogues, TRAIN_SAMPLE, 1)
+    place = _place(request.kept, system, file)
+    return outputs_of(system, chosen, place.with_name(f"train-{place.name}"), note)
+
+
+def _place(kept: Path, system: System, data: Path) -> Path:
+    if kept.suffix == ".jsonl":
+        return kept
+    return kept / f"{system.file_name}.{data.name.partition('.')[0]}.predictions.jsonl"
 
 
 Table = list[list[str]]
@@ -403,15 +499,3 @@ def markdown_table(table: Table) -> list[str]:
 def card_text(card: Card) -> str:
     """The same for a terminal."""
     return f"{card_title(card)}\n\n{tables_text(card_tables(card), card_notes(card))}"
-
-
-def card_rows(card: Card) -> Table:
-    """A row for every figure, for CSV: system, kind, figure's key, its value and interval."""
-    rows = [["system", "kind", "figure", "value", "low", "high"]]
-    for row in card.rows:
-        for key, found in row.figures.items():
-            ends = (
-                "" if math.isnan(v) else f"{v:.4f}" for v in (found.figure, found.low, found.high)
-            )
-            rows.append([row.name, row.kind, key, *ends])
-    return rows

@@ -32,7 +32,7 @@ from dialogist_lab.evaluation.report_card import (
 )
 from dialogist_lab.pages import asset, content_policy, page_templates
 
-LOG = "metrics.jsonl"
+LOG = "log.jsonl"
 """The file of a run folder with a JSON line after each epoch."""
 
 _COLOURS = ("#0072b2", "#c75300", "#00845f", "#b2578b", "#8a6d00", "#6a3d9a")
@@ -222,7 +222,7 @@ class ShownExample:
 
     title: str
     output: Output
-    said: tuple[tuple[str, str, str], ...]
+    summaries: tuple[tuple[str, str, str], ...]
 
 
 def examples_of(card: Card, count: int) -> list[ShownExample]:
@@ -300,6 +300,7 @@ def write_report(
         lines += ["", f"## {example.title}: {example.output.id}", ""]
         lines += [f"* reference: {' '.join(text.split())}" for text in example.output.references]
         lines += [
-            f"* {name} ({score}): {' '.join(text.split())}" for name, score, text in example.said
+            f"* {name} ({score}): {' '.join(text.split())}"
+            for name, score, text in example.summaries
         ]
     (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -63,7 +63,7 @@ def interval_of(scores: Scores, key: str) -> Interval:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of equal outputs, which have no interval but the figure
-        found = bootstrap(
+        samples = bootstrap(
             (np.arange(len(numbers)),),
             statistic,
             n_resamples=SAMPLES,
@@ -72,9 +72,9 @@ def interval_of(scores: Scores, key: str) -> Interval:
             method="BCa",
             rng=np.random.default_rng(_SEED),
         )
-    low, high = found.confidence_interval
+    low, high = samples.confidence_interval
     if math.isnan(low) or math.isnan(high):  # BCa has no value here: the quantiles as they are
-        drawn = found.bootstrap_distribution[~np.isnan(found.bootstrap_distribution)]
+        drawn = samples.bootstrap_distribution[~np.isnan(samples.bootstrap_distribution)]
         low, high = np.quantile(drawn, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return Interval(figure, float(low), float(high))
 
@@ -134,7 +134,7 @@ def _difference(scores: Scores, base: Scores, key: str) -> list[float]:
     def statistic(mine: NDArray[np.intp], others: NDArray[np.intp], axis: int) -> Floats:
         return figures(mine) - figures(others)
 
-    own, other = np.arange(count), np.arange(count, 2 * count)
+    mine, other = np.arange(count), np.arange(count, 2 * count)
     difference = scores.figure(key) - base.figure(key)
     if math.isnan(difference) or count < 2:
         return [difference, math.nan, math.nan, math.nan]
@@ -142,16 +142,15 @@ def _difference(scores: Scores, base: Scores, key: str) -> list[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         drawn = bootstrap(
-            (own, other),
+            (mine, other),
             statistic,
             paired=True,
             n_resamples=SAMPLES,
             method="percentile",
             **settings,
         )
-        # Outputs with the same numbers on both sides are left alone: to swap them changes nothing.
         test = permutation_test(
-            (own, other), statistic, permutation_type="samples", n_resamples=SWAPS, **settings
+            (mine, other), statistic, permutation_type="samples", n_resamples=SWAPS, **settings
         )
     return [difference, *map(float, drawn.confidence_interval), float(test.pvalue)]
 

@@ -1,4 +1,4 @@
-"""ROUGE by Google's ``rouge-score``; BLEU and chrF by ``sacrebleu``. All figures are 0-100."""
+"""ROUGE by Google's ``rouge-score`` and BLEU by ``sacrebleu``. All figures are 0-100."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import Tokenizer
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from dialogist.language.tokens import split_sentences
 from dialogist_lab.evaluation.metric import (
@@ -19,7 +18,6 @@ from dialogist_lab.evaluation.metric import (
     Floats,
     Metric,
     mean_and_best,
-    mean_of,
     triple_columns,
 )
 
@@ -77,12 +75,12 @@ class Rouge(Metric):
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of `columns`."""
         prediction = "\n".join(split_sentences(case.prediction))
-        found = [
+        by_reference = [
             self._scorer.score("\n".join(split_sentences(text)), prediction)
             for text in case.references
         ]
         numbers = [
-            mean_and_best([[100 * value for value in scores[kind]] for scores in found])
+            mean_and_best([[100 * value for value in scores[kind]] for scores in by_reference])
             for kind in ROUGE_TYPES
         ]
         return [n for half in (slice(0, 6), slice(6, 12)) for each in numbers for n in each[half]]
@@ -110,10 +108,12 @@ class Bleu(Metric):
 
     def measure(self, case: Case) -> Sequence[float]:
         """N-grams shared by order, n-grams said by order, length, and the references' length."""
-        found = [self._bleu.corpus_score([case.prediction], [[text]]) for text in case.references]
-        shared = [fmean(score.counts[n] for score in found) for n in range(self._orders)]
-        lengths = (found[0].sys_len, fmean(score.ref_len for score in found))
-        return [*shared, *found[0].totals, *lengths]
+        by_reference = [
+            self._bleu.corpus_score([case.prediction], [[text]]) for text in case.references
+        ]
+        shared = [fmean(score.counts[n] for score in by_reference) for n in range(self._orders)]
+        lengths = (by_reference[0].sys_len, fmean(score.ref_len for score in by_reference))
+        return [*shared, *by_reference[0].totals, *lengths]
 
 
 def _bleu_figures(orders: int, sums: Floats) -> Floats:
@@ -132,21 +132,3 @@ def _bleu_figures(orders: int, sums: Floats) -> Floats:
         for row in sums.tolist()
     ]
     return np.array(figures, dtype=np.float64)
-
-
-class Chrf(Metric):
-    """chrF2, character n-grams: the mean over outputs, for any script."""
-
-    name = "chrf"
-    columns = (Column("chrf", "chrF2"),)
-
-    def __init__(self) -> None:
-        self._chrf = CHRF()
-        self._chrf.corpus_score(["a"], [["a"]])
-        signature = self._chrf.get_signature().format()
-        self.signature = f"{signature} | mean over outputs and references"
-
-    def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of `columns`."""
-        scores = [self._chrf.sentence_score(case.prediction, [ref]) for ref in case.references]
-        return mean_of(fmean(score.score for score in scores))

@@ -13,7 +13,7 @@ from dialogist_lab.evaluation.cautions import (
 )
 from dialogist_lab.evaluation.predictions import Output, output_of
 from dialogist_lab.evaluation.resampling import Difference
-from dialogist_lab.evaluation.rouge_bleu import Bleu, Chrf
+from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge
 
 GOOD = [
     f"{name} wants a {thing} and Bo says that {thing}s are what {name} may have."
@@ -87,7 +87,7 @@ def test_near_duplicates():
 
 def test_metrics_that_cannot_read_a_script():
     outputs = [Output(Summary("您好"), ("客户询问订单",))]
-    [caution] = reference_cautions(outputs, [Bleu(), Chrf()])
+    [caution] = reference_cautions(outputs, [Bleu(), Rouge()])
     assert caution.severity == "serious"
     assert caution.text.startswith("bleu:")
     assert reference_cautions(outputs, [Bleu(chinese=True)]) == []

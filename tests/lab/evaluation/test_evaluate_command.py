@@ -1,7 +1,6 @@
 """``dialogist evaluate``, ``compare``, ``report``, ``rate`` and ``annotate`` from the outside."""
 
 import csv
-import io
 import json
 
 import pytest
@@ -53,10 +52,6 @@ def test_forms_of_a_card(data):
     )
     figure = row["figures"]["rougeL.f1"]
     assert figure["low"] <= figure["figure"] <= figure["high"]
-    rows = list(csv.DictReader(io.StringIO(run("evaluate", "lead-1", data, "--format", "csv"))))
-    assert float(rows[0]["value"]) == pytest.approx(
-        row["figures"]["rouge1.precision"]["figure"], abs=1e-3
-    )
     assert "| lead-1 |" in run("evaluate", "lead-1", data, "--format", "md")
 
 
@@ -127,7 +122,7 @@ def test_report(data, tmp_path):
     run_folder = tmp_path / "runs" / "mine"
     run_folder.mkdir(parents=True)
     records = [{"kind": "epoch", "epoch": n, "train_nll": 5 - n, "dev_loss": 4} for n in (1, 2)]
-    (run_folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (run_folder / "log.jsonl").write_text("\n".join(map(json.dumps, records)))
     arguments = ("report", "lead-1", "lead-3", "--on", data, "--run", run_folder)
     run(*arguments, "--output", "a", "--metrics", "rouge", "--title", "<b>Mine</b>")
     html = (tmp_path / "a" / "report.html").read_text()
@@ -155,7 +150,8 @@ def test_rating_from_page_to_preferred_summaries(data, tmp_path):
     record = {**head, "page": page["page"], "key": page["key"], "answers": answers}
     (tmp_path / "Ann.json").write_text(json.dumps(record))
     assert "lead-1's share" in run("report_ratings", "Ann.json")
-    assert json.loads(run("report_ratings", "Ann.json", "--format", "json"))["items"] == 9
+    run("report_ratings", "Ann.json", "--output", "rating.md")
+    assert "| overall |" in (tmp_path / "rating.md").read_text()
     lines = run("preferred_summaries", "page.html", "Ann.json").splitlines()
     assert len(lines) == 9
     assert json.loads(lines[0])["summaries"]

@@ -1,6 +1,8 @@
 """Metrics: by hand, and as the libraries and other packages have them."""
 
+import gc
 import math
+import warnings
 from pathlib import Path
 
 import nltk
@@ -18,7 +20,7 @@ from dialogist_lab.evaluation.dialogue_metrics import Copying, EventOrder, KeyPo
 from dialogist_lab.evaluation.meteor_bertscore import BertScore, Meteor
 from dialogist_lab.evaluation.metric import Case, Metric, score
 from dialogist_lab.evaluation.report_card import make_metrics
-from dialogist_lab.evaluation.rouge_bleu import Bleu, Chrf, Rouge, RougeWords
+from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge, RougeWords
 
 CASES = yaml.safe_load((Path(__file__).parent / "metric_cases.yaml").read_text(encoding="utf-8"))
 
@@ -33,7 +35,7 @@ def figures(metric: Metric, *cases: Case) -> dict[str, float]:
 def test_by_hand(case):
     talk = Dialogue.from_text("\n".join(case["dialogue"])) if "dialogue" in case else None
     measured: dict[str, float] = {}
-    for metric in (Rouge(), Bleu(), Chrf(), Copying(), EventOrder(), Support()):
+    for metric in (Rouge(), Bleu(), Copying(), EventOrder(), Support()):
         measured |= figures(metric, Case(case["prediction"], tuple(case["references"]), talk))
     for key, expected in case["figures"].items():
         if expected is None:
@@ -129,9 +131,6 @@ def write_wordnet(folder):
     (folder / "index.sense").write_text("")
 
 
-@pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
 def test_meteor_by_hand(tmp_path, monkeypatch):
     write_wordnet(tmp_path / "corpora" / "wordnet")
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
@@ -142,6 +141,10 @@ def test_meteor_by_hand(tmp_path, monkeypatch):
     # 2 of 3 words each, one chunk of two: 2/3 * (1 - 0.5 / 8).
     found = figures(meteor, Case("a red bike", ("a red house", "a red bike now")))
     assert found["meteor.max"] > found["meteor"] > 62.5
+    del meteor  # NLTK leaves WordNet's files open, an error of whatever test comes next
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def test_meteor_without_wordnet(monkeypatch):

@@ -13,9 +13,8 @@ from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Uttera
 from dialogist_lab.evaluation.predictions import output_of
 from dialogist_lab.evaluation.rating import (
     preferred_dialogues,
-    rate_answers,
     rating_page,
-    rating_tables,
+    rating_report,
     read_answers,
     sign_test,
 )
@@ -112,8 +111,6 @@ def test_what_a_reader_found(tmp_path):
         "vague": 25,
         "dialogues": 50,
         "facts": 50,
-        "good": 50,
-        "unmarked": 0,
         "error.number": 25,
         "check.contradicted": 50,
         "check.quoted": 0,
@@ -198,18 +195,13 @@ def test_what_raters_say(tmp_path):
     rated(tmp_path, html, "Ann", preferring(html, "A"))
     rated(tmp_path, html, "Bo", preferring(html, "A", note="see line 2", false=["first"]))
     sheets = read_answers([tmp_path / "Ann.json", tmp_path / "Bo.json"])
-    rating = rate_answers(sheets)
-    assert rating.systems == ("alpha", "beta")
-    overall = rating.preferences[-1]
-    assert (overall.question, overall.counts) == ("overall", (2 * shown, 0, 0))
-    assert overall.share.figure == 100
-    assert overall.items == (7, 0)
-    assert overall.p == pytest.approx(2 / 2**7)
-    assert sum(f.marked for f in rating.falsehoods) == shown
-    assert rating.answered == {"Ann": 7, "Bo": 7}
-    tables, lines = rating_tables(rating)
-    assert tables[0][1][:4] == ["overall", "14", "0", "0"]
-    assert any("Bo, item 1 (" in line for line in lines)
+    (preferences, falsehoods), notes = rating_report(sheets)
+    assert preferences[0][:4] == ["", "alpha", "equal", "beta"]
+    assert preferences[1][:4] == ["overall", str(2 * shown), "0", "0"]
+    assert preferences[1][4:7] == ["100.0 (100.0 to 100.0)", "7:0", "0.016"]
+    assert sum(int(row[1].split()[0]) for row in falsehoods[1:]) == shown
+    assert notes[0] == "7 items, 1 more were the same; answered whole: Ann 7, Bo 7"
+    assert notes[1].startswith("Bo, item 1 (")
 
 
 def test_preferred_summaries_are_those_that_nobody_marks(tmp_path):
