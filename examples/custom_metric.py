@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dialogist import Summarizer, read_dialogues
 from dialogist_lab.evaluation.baselines import find_baseline
-from dialogist_lab.evaluation.metric import Case, Column, Metric, score, share_of
-from dialogist_lab.evaluation.resampling import differences, interval_of
+from dialogist_lab.evaluation.metric import Case, Metric, MetricColumn, score, share_of
+from dialogist_lab.evaluation.resampling import interval_of, paired_differences
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -24,7 +24,7 @@ class Numbers(Metric):
 
     name = "numbers"
     signature = "numbers | digits | each different number once"
-    columns = (Column("numbers.recall", "Numbers"),)
+    columns = (MetricColumn("numbers.recall", "Numbers"),)
 
     def measure(self, case: Case) -> Sequence[float]:
         """How many of the numbers the output has, and how many there are."""
@@ -49,7 +49,7 @@ def main(file: Path) -> None:
         cases = [Case(summary.text, ("",), dialogue) for summary, dialogue in pairs]
         measured.append(score(name, cases, ids, [Numbers()]))
         print(f"{name}: {interval_of(measured[-1], 'numbers.recall').text(1)}")
-    [difference] = differences(measured[:1], measured[1], "numbers.recall")
+    [difference] = paired_differences(measured[:1], measured[1], "numbers.recall")
     print(f"difference: {difference.difference:+.1f} points, p {difference.p:.3f}")
 
 

@@ -32,7 +32,7 @@ Systems = Annotated[
         "or files of predictions."
     ),
 ]
-Metrics = Annotated[
+MetricNames = Annotated[
     str, typer.Option(help="Names with commas; all: every one that can be measured here.")
 ]
 Encoder = Annotated[
@@ -65,7 +65,7 @@ def evaluate(
         Path | None,
         typer.Argument(help="Dialogues with reference summaries (without: those of the file)."),
     ] = None,
-    metrics: Metrics = "rouge,faithfulness,copying",
+    metrics: MetricNames = "rouge,faithfulness,copying",
     references: Annotated[
         str, typer.Option(help="Several references: average, or concatenated into one text.")
     ] = "average",
@@ -195,7 +195,7 @@ _TABLE_4 = (
 def compare(
     systems: Systems,
     on: Annotated[Path, typer.Option(help="Dialogues with reference summaries.")],
-    metrics: Metrics = "rouge,bleu",
+    metrics: MetricNames = "rouge,bleu",
     encoder: Encoder = None,
     pack: Pack = None,
     train: Train = None,
@@ -253,7 +253,7 @@ def report(
     run: Annotated[
         list[Path] | None, typer.Option(help="A run folder whose training is shown. Repeatable.")
     ] = None,
-    metrics: Metrics = "all",
+    metrics: MetricNames = "all",
     encoder: Encoder = None,
     pack: Pack = None,
     train: Train = None,
@@ -266,12 +266,12 @@ def report(
 ) -> int:
     """Write a self-contained page about systems: figures, cautions, examples, training."""
     from dialogist_lab.evaluation.report_card import Request, judge
-    from dialogist_lab.evaluation.report_page import LOG, draw_all, write_report
+    from dialogist_lab.evaluation.report_page import RUN_LOG, draw_all, write_report
 
-    runs = [Path(name) for name in systems if (Path(name) / LOG).is_file()]
+    runs = [Path(name) for name in systems if (Path(name) / RUN_LOG).is_file()]
     for folder in run or []:
-        if not (folder / LOG).is_file():
-            raise DataError(f"{folder}: holds no {LOG}: it is no run folder")
+        if not (folder / RUN_LOG).is_file():
+            raise DataError(f"{folder}: holds no {RUN_LOG}: it is no run folder")
         runs.append(folder)
     judged = systems if on is not None else [name for name in systems if Path(name) not in runs]
     card: Card | None = None

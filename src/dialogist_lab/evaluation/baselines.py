@@ -46,7 +46,7 @@ def find_baseline(name: str) -> Baseline | None:
     if colon and kind == "turns":
         if not rest.strip():
             raise UsageError("baseline 'turns:': write turns:ROLE, whose turns")
-        return lambda dialogue: extract(dialogue, _turns_of(dialogue, rest.casefold()), name)
+        return lambda dialogue: extract_turns(dialogue, _turns_of(dialogue, rest.casefold()), name)
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -57,12 +57,12 @@ def find_baseline(name: str) -> Baseline | None:
         spoken = [i for i, turn in enumerate(turns) if turn.text.strip()]
         if kind == "longest":
             spoken.sort(key=lambda i: -len(turns[i].text))
-        return extract(dialogue, spoken[:count], name)
+        return extract_turns(dialogue, spoken[:count], name)
 
     return baseline
 
 
-def extract(dialogue: Dialogue, chosen: Sequence[int], name: str) -> Summary:
+def extract_turns(dialogue: Dialogue, chosen: Sequence[int], name: str) -> Summary:
     """The chosen utterances as ``speaker: text``, one a line, in their order."""
     turns = [dialogue.utterances[i] for i in sorted(chosen)]
     text = "\n".join(
@@ -111,7 +111,7 @@ def oracle(dialogue: Dialogue) -> Summary:
         reached, so_far = gains[best], longer[best]
         chosen.append(best)
         del left[best]
-    return extract(dialogue, chosen, ORACLE)
+    return extract_turns(dialogue, chosen, ORACLE)
 
 
 def _f1(

@@ -4,25 +4,23 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rouge_score.rouge_scorer import RougeScorer
 
+from dialogist.forms.key_points import RulePack
 from dialogist.grounding.verification import SureRules
 from dialogist.language.tokens import split_sentences
 from dialogist.records import Dialogue
 from dialogist_lab.evaluation.metric import (
     Case,
-    Column,
     Metric,
+    MetricColumn,
     mean_of,
     share_of,
     words_of,
 )
 from dialogist_lab.evaluation.rouge_bleu import Bleu
-
-if TYPE_CHECKING:
-    from dialogist.forms.key_points import RulePack
 
 
 class Support(Metric):
@@ -34,8 +32,8 @@ class Support(Metric):
     name = "faithfulness"
     signature = "faithfulness 2 | dialogist.grounding.SureRules | statements: sentences"
     columns = (
-        Column("faithfulness.any", "Contradicted", "lower"),
-        Column("faithfulness.statements", "Contradicted statements", "lower"),
+        MetricColumn("faithfulness.any", "Contradicted", "lower"),
+        MetricColumn("faithfulness.statements", "Contradicted statements", "lower"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -63,10 +61,10 @@ class Copying(Metric):
     name = "copying"
     signature = f"copying 2 | words in small letters, CJK by character | spans of {_COPIED} words"
     columns = (
-        Column("copying.copied", "Copied", "neither"),
-        Column("copying.novel2", "New pairs", "neither"),
-        Column("copying.compression", "Compression", "neither", "times"),
-        Column("copying.repeats4", "Repeats", "lower"),
+        MetricColumn("copying.copied", "Copied", "neither"),
+        MetricColumn("copying.novel2", "New pairs", "neither"),
+        MetricColumn("copying.compression", "Compression", "neither", "times"),
+        MetricColumn("copying.repeats4", "Repeats", "lower"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -116,7 +114,7 @@ class EventOrder(Metric):
 
     name = "order"
     signature = "order 3 | anchors: words of one utterance, no names | pairs: of two utterances"
-    columns = (Column("order.inversions", "Out of order", "lower"),)
+    columns = (MetricColumn("order.inversions", "Out of order", "lower"),)
     only_latin = True
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -158,7 +156,7 @@ class KeyPoints(Metric):
     name = "key-points"
     only_latin = True
 
-    def __init__(self, pack: "RulePack", references: Sequence[str]) -> None:
+    def __init__(self, pack: RulePack, references: Sequence[str]) -> None:
         self.pack = pack
         self.find = lru_cache(20_000)(partial(find_labels, pack))
         self.only_latin = pack.language != "zh"
@@ -167,16 +165,18 @@ class KeyPoints(Metric):
         self._bleu = Bleu(orders=max(1, min(4, longest)), tokenize="none")
         self._rouge = RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Labels())
         self.signature = (
-            f"{pack.name} {pack.version} | {self._bleu.signature} | a label is a token | "
+            f"{pack.name} | {self._bleu.signature} | a label is a token | "
             "R1 and R2 recall, RL F1 | x 100 | mean over references"
         )
         [bleu] = self._bleu.columns
         self.columns = (
-            Column("key_points.bleu", "Key points BLEU", width=bleu.width, figure=bleu.figure),
-            Column("key_points.rouge1.recall", "Key points R1 R"),
-            Column("key_points.rouge2.recall", "Key points R2 R"),
-            Column("key_points.rougeL.f1", "Key points RL"),
-            Column("key_facts.rougeL.f1", "Key facts RL"),
+            MetricColumn(
+                "key_points.bleu", "Key points BLEU", width=bleu.width, figure=bleu.figure
+            ),
+            MetricColumn("key_points.rouge1.recall", "Key points R1 R"),
+            MetricColumn("key_points.rouge2.recall", "Key points R2 R"),
+            MetricColumn("key_points.rougeL.f1", "Key points RL"),
+            MetricColumn("key_facts.rougeL.f1", "Key facts RL"),
         )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -210,6 +210,6 @@ class KeyPoints(Metric):
         return " ".join(self._numbers[label] for label in labels)
 
 
-def find_labels(pack: "RulePack", text: str, section: str) -> tuple[str, ...]:
+def find_labels(pack: RulePack, text: str, section: str) -> tuple[str, ...]:
     """The key points that the rules find in a text; none where nothing is said."""
     return tuple(part.label for part in pack.analyse(text, section)) if words_of(text) else ()

@@ -18,8 +18,8 @@ from dialogist.errors import DataError, ModelError
 from dialogist.language.tokens import split_sentences
 from dialogist_lab.evaluation.metric import (
     Case,
-    Column,
     Metric,
+    MetricColumn,
     mean_and_best,
     mean_of,
     triple_columns,
@@ -38,7 +38,7 @@ class Meteor(Metric):
         f"METEOR, NLTK {nltk.__version__} | WordNet | alpha 0.9 beta 3 gamma 0.5 | references: "
         "average, best | x 100"
     )
-    columns = (Column("meteor", "METEOR"), Column("meteor.max", "METEOR max"))
+    columns = (MetricColumn("meteor", "METEOR"), MetricColumn("meteor.max", "METEOR max"))
     only_latin = True
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ def ratio(sums: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A figure: how it is called, and how it is made of numbers that add up over outputs.
 
     ``key`` is stable and unique (``rouge1.f1``), ``title`` is for people (``R1``). ``width``: how
@@ -92,7 +92,7 @@ class Metric(ABC):
 
     name: str
     signature: str
-    columns: tuple[Column, ...]
+    columns: tuple[MetricColumn, ...]
     only_latin: bool = False
 
     @abstractmethod
@@ -107,11 +107,12 @@ class Metric(ABC):
 PARTS = ("precision", "recall", "f1")
 
 
-def triple_columns(stem: str, title: str) -> tuple[Column, ...]:
+def triple_columns(stem: str, title: str) -> tuple[MetricColumn, ...]:
     """Columns ``STEM.precision``, ``STEM.recall`` and ``STEM.f1``."""
     ends = (" P", " R", "")
     return tuple(
-        Column(f"{stem}.{part}", f"{title}{end}") for part, end in zip(PARTS, ends, strict=True)
+        MetricColumn(f"{stem}.{part}", f"{title}{end}")
+        for part, end in zip(PARTS, ends, strict=True)
     )
 
 
@@ -135,12 +136,12 @@ class Scores:
 
     system: str
     ids: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[MetricColumn, ...]
     values: Floats
     signatures: Mapping[str, str]
 
     @cached_property
-    def _places(self) -> dict[str, tuple[Column, slice]]:
+    def _places(self) -> dict[str, tuple[MetricColumn, slice]]:
         ends = np.cumsum([column.width for column in self.columns]).tolist()
         return {
             column.key: (column, slice(end - column.width, end))
@@ -150,7 +151,7 @@ class Scores:
     def __contains__(self, key: str) -> bool:
         return key in self._places
 
-    def column(self, key: str) -> Column:
+    def column(self, key: str) -> MetricColumn:
         """The column of that key.
 
         Raises:

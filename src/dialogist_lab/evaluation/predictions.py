@@ -15,6 +15,7 @@ from typing import Any
 from dialogist.errors import DataError, UsageError
 from dialogist.files import reading, write_text_atomically
 from dialogist.formats import read_dialogues
+from dialogist.formats.fields import ID_KEYS
 from dialogist.records import Dialogue, Summary
 from dialogist.summarizer import Summarizer
 from dialogist_lab.evaluation.baselines import find_baseline
@@ -29,7 +30,6 @@ PREDICTION_KEYS = (
 )
 """What people call an output; the first of these that is there is taken."""
 
-ID_KEYS = ("id", "fname", "dialogue_id", "dialog_id", "conversation_id", "guid", "uid")
 _REFERENCES = re.compile(
     r"(?:human_|gold_|reference_)?(?:summar(?:y|ies)|references?|refs?|gold|targets?|highlights)"
     r"(?:[ _-]?\d+)?",

@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 from dialogist.errors import DataError
 from dialogist.files import reading
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist_lab.evaluation.metric import Column, Floats, Scores
+from dialogist_lab.evaluation.metric import Floats, MetricColumn, Scores
 from dialogist_lab.evaluation.predictions import Output
 from dialogist_lab.evaluation.report_card import Table
 from dialogist_lab.evaluation.resampling import interval_of, krippendorff_alpha
@@ -28,7 +28,7 @@ QUESTIONS = ("faithful", "complete", "fluent", "overall")
 """In the order of the page, which words them; the last is the one that counts first."""
 
 Place = Literal["first", "second"]
-Choice = Literal["first", "equal", "second"]
+RatingChoice = Literal["first", "equal", "second"]
 _SIGNS = {"first": 1.0, "equal": 0.0, "second": -1.0}
 _DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
 
@@ -50,10 +50,10 @@ class AnswerKey(_Strict):
 class Answer(_Strict):
     """What a rater said about an item; None: not answered."""
 
-    faithful: Choice | None = None
-    complete: Choice | None = None
-    fluent: Choice | None = None
-    overall: Choice | None = None
+    faithful: RatingChoice | None = None
+    complete: RatingChoice | None = None
+    fluent: RatingChoice | None = None
+    overall: RatingChoice | None = None
     false: list[Place] = []
     note: str = ""
 
@@ -204,7 +204,10 @@ def rating_report(answers: Answers) -> tuple[list[Table], list[str]]:
 
     def share(percentages: Floats) -> str:
         sums, counts = np.nansum(percentages, axis=0), np.isfinite(percentages).sum(axis=0)
-        column, numbers = Column("share", "share", "neither"), np.stack([sums, counts], axis=1)
+        column, numbers = (
+            MetricColumn("share", "share", "neither"),
+            np.stack([sums, counts], axis=1),
+        )
         scores = Scores("raters", tuple(key.ids), (column,), numbers, {})
         return interval_of(scores, "share").text(1)
 

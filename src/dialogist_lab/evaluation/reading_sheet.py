@@ -16,7 +16,7 @@ import numpy as np
 from dialogist.errors import DataError
 from dialogist.language.tokens import split_sentences
 from dialogist.records import JSON, Dialogue, Statement, Summary
-from dialogist_lab.evaluation.metric import Column, Scores, share_of
+from dialogist_lab.evaluation.metric import MetricColumn, Scores, share_of
 from dialogist_lab.evaluation.predictions import Output
 from dialogist_lab.pages import people_page
 
@@ -244,7 +244,7 @@ def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
     return Scores(
         system=name,
         ids=tuple(groups),
-        columns=tuple(Column(key, title, "neither") for key, (title, _) in shares.items()),
+        columns=tuple(MetricColumn(key, title, "neither") for key, (title, _) in shares.items()),
         values=np.array(
             [[n for _, f in shares.values() for n in share_of(*f(g))] for g in groups.values()]
         ),

@@ -11,6 +11,7 @@ import numpy as np
 
 from dialogist.cli.output_formats import tables_text
 from dialogist.errors import DialogistError, UsageError, nearest
+from dialogist.forms.key_points import load_pack
 from dialogist.records import JSON, Dialogue, Summary, to_json
 from dialogist_lab.evaluation.baselines import (
     HUMAN,
@@ -28,7 +29,7 @@ from dialogist_lab.evaluation.cautions import (
 )
 from dialogist_lab.evaluation.dialogue_metrics import Copying, EventOrder, KeyPoints, Support
 from dialogist_lab.evaluation.meteor_bertscore import BertScore, Meteor
-from dialogist_lab.evaluation.metric import Column, Metric, Scores, is_cjk, score, words_of
+from dialogist_lab.evaluation.metric import Metric, MetricColumn, Scores, is_cjk, score, words_of
 from dialogist_lab.evaluation.predictions import (
     Note,
     Output,
@@ -45,8 +46,8 @@ from dialogist_lab.evaluation.resampling import (
     SIGNATURE,
     Difference,
     Interval,
-    differences,
     intervals,
+    paired_differences,
 )
 from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge
 
@@ -80,8 +81,6 @@ def make_metrics(
     def key_points() -> Metric:
         if pack is None:
             raise UsageError("key-points need --pack, a rule pack")
-        from dialogist.forms.key_points import load_pack
-
         return KeyPoints(load_pack(pack), references)
 
     makers: dict[str, Callable[[], Metric]] = {
@@ -113,7 +112,7 @@ def make_metrics(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CardRow:
     """A system, or what stands beside it: outputs, what was measured, figures with intervals."""
 
     name: str
@@ -128,17 +127,19 @@ class Row:
         return fmean(len(words_of(output.prediction)) for output in self.outputs)
 
 
-def make_row(name: str, kind: RowKind, outputs: Sequence[Output], metrics: Sequence[Metric]) -> Row:
+def make_row(
+    name: str, kind: RowKind, outputs: Sequence[Output], metrics: Sequence[Metric]
+) -> CardRow:
     """Measure outputs, which all have references."""
     labels = next((m.pack.labels for m in metrics if isinstance(m, KeyPoints)), ())
     cases = [output.case(labels) for output in outputs]
     scores = score(name, cases, [output.id for output in outputs], metrics)
-    return Row(name, kind, tuple(outputs), scores, intervals(scores))
+    return CardRow(name, kind, tuple(outputs), scores, intervals(scores))
 
 
 def baseline_rows(
     outputs: Sequence[Output], metrics: Sequence[Metric], without: Sequence[str] = ()
-) -> Iterator[Row]:
+) -> Iterator[CardRow]:
     """Baselines that a system has to beat, and the bounds: the oracle extract, and people.
 
     The constant is one made for such data or, from 50 references on, the most central reference.
@@ -169,7 +170,7 @@ def baseline_rows(
         yield people
 
 
-def human_row(outputs: Sequence[Output], metrics: Sequence[Metric]) -> Row | None:
+def human_row(outputs: Sequence[Output], metrics: Sequence[Metric]) -> CardRow | None:
     """People measured by each other: each reference beside the others of its dialogue, averaged.
 
     Dialogues with one reference are left out; None where there are no others.
@@ -193,7 +194,7 @@ def human_row(outputs: Sequence[Output], metrics: Sequence[Metric]) -> Row | Non
     sizes = np.array([[len(group)] for group in groups])
     values = np.add.reduceat(scores.values, begins, axis=0) / sizes
     scores = replace(scores, ids=tuple(group[0].id for group in groups), values=values)
-    return Row(HUMAN, "bound", tuple(flat), scores, intervals(scores))
+    return CardRow(HUMAN, "bound", tuple(flat), scores, intervals(scores))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +206,14 @@ class Card:
     """
 
     data: str
-    rows: tuple[Row, ...]
+    rows: tuple[CardRow, ...]
     headline: tuple[str, ...]
     base: str
     differences: Mapping[str, Sequence[Difference]]
     cautions: tuple[Caution, ...]
 
     @property
-    def systems(self) -> list[Row]:
+    def systems(self) -> list[CardRow]:
         """The rows that somebody asked for."""
         return [row for row in self.rows if row.kind == "system"]
 
@@ -222,7 +223,7 @@ class Card:
         return self.rows[0].outputs
 
     @property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, MetricColumn]:
         """All columns by key."""
         return {column.key: column for row in self.rows for column in row.scores.columns}
 
@@ -266,7 +267,7 @@ class Card:
 
 def make_card(
     data: str,
-    rows: Sequence[Row],
+    rows: Sequence[CardRow],
     metrics: Sequence[Metric],
     headline: Sequence[str] = (),
     base: str = "",
@@ -288,7 +289,7 @@ def make_card(
     others = [row.scores for row in rows if row.kind == "system" and row is not against]
     if not base and len(others) == 0:
         others = [row.scores for row in rows if row.kind == "baseline"]
-    measured = {key: differences(others, against.scores, key) for key in chosen if others}
+    measured = {key: paired_differences(others, against.scores, key) for key in chosen if others}
     systems = [row for row in rows if row.kind == "system"]
     main = MAIN if MAIN in measured else next(iter(measured), "")
     every_caution = [
@@ -411,7 +412,7 @@ def figures_table(card: Card, keys: Sequence[str], digits: int = 2) -> Table:
     ]
 
 
-def _title(row: Row) -> str:
+def _title(row: CardRow) -> str:
     return f"{row.name} (train sample)" if row.kind == "train" else row.name
 
 
@@ -444,7 +445,7 @@ def outputs_table(card: Card) -> Table:
     return [["outputs", "words", "empty", "cut"], *rows]
 
 
-def other_keys(card: Card) -> list[str]:
+def _other_keys(card: Card) -> list[str]:
     """The columns beside the headline that a person looks at: no parts, no best of references."""
     keys = card.columns
     return [
@@ -461,7 +462,7 @@ def other_keys(card: Card) -> list[str]:
 
 def card_tables(card: Card) -> list[Table]:
     """The tables of a card, for text and Markdown."""
-    others = other_keys(card)
+    others = _other_keys(card)
     groups = [others[i : i + 4] for i in range(0, len(others), 4)]
     tables = [figures_table(card, card.headline)]
     tables += [figures_table(card, keys, 1) for keys in groups]

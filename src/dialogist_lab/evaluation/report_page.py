@@ -24,7 +24,7 @@ from dialogist_lab.evaluation.predictions import Output
 from dialogist_lab.evaluation.report_card import (
     MAIN,
     Card,
-    Row,
+    CardRow,
     card_markdown,
     card_notes,
     card_tables,
@@ -32,7 +32,7 @@ from dialogist_lab.evaluation.report_card import (
 )
 from dialogist_lab.pages import asset, content_policy, page_templates
 
-LOG = "log.jsonl"
+RUN_LOG = "log.jsonl"
 """The file of a run folder with a JSON line after each epoch."""
 
 _COLOURS = ("#0072b2", "#c75300", "#00845f", "#b2578b", "#8a6d00", "#6a3d9a")
@@ -65,7 +65,7 @@ def _panels(count: int, width: float = 3.2, height: float = 2.8) -> tuple[Figure
     return figure, axes[:count]
 
 
-def _values(row: Row, stem: str) -> list[Floats]:
+def _values(row: CardRow, stem: str) -> list[Floats]:
     each = [row.scores.each(f"{stem}.{part}") for part in PARTS]
     return [values[~np.isnan(values)] for values in each]
 
@@ -208,12 +208,12 @@ def draw_learning(runs: Sequence[Path]) -> list[Picture]:
 def epochs_of(run: Path) -> list[dict[str, Any]]:
     """The records of a run's log that are of an epoch, in their order."""
     try:
-        with reading(run / LOG):
-            lines = (run / LOG).read_text(encoding="utf-8").splitlines()
+        with reading(run / RUN_LOG):
+            lines = (run / RUN_LOG).read_text(encoding="utf-8").splitlines()
         records = [json.loads(line) for line in lines]
         return [record for record in records if record.get("kind", "epoch") == "epoch"]
     except (ValueError, AttributeError):
-        raise DataError(f"{run / LOG}: is damaged: a line is no record of a run") from None
+        raise DataError(f"{run / RUN_LOG}: is damaged: a line is no record of a run") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class Difference:
     p_corrected: float
 
 
-def differences(systems: Sequence[Scores], base: Scores, key: str) -> list[Difference]:
+def paired_differences(systems: Sequence[Scores], base: Scores, key: str) -> list[Difference]:
     """How every system differs from one, on the same dialogues.
 
     Raises:

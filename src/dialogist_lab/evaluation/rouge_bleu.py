@@ -14,9 +14,9 @@ from sacrebleu.metrics.bleu import BLEU
 from dialogist.language.tokens import split_sentences
 from dialogist_lab.evaluation.metric import (
     Case,
-    Column,
     Floats,
     Metric,
+    MetricColumn,
     mean_and_best,
     triple_columns,
 )
@@ -104,7 +104,9 @@ class Bleu(Metric):
         self.signature = f"{self._bleu.get_signature().format()} | counts averaged over references"
         self.only_latin = not chinese
         figure = partial(_bleu_figures, orders)
-        self.columns = (Column("bleu", f"BLEU-{orders}", width=2 * orders + 2, figure=figure),)
+        self.columns = (
+            MetricColumn("bleu", f"BLEU-{orders}", width=2 * orders + 2, figure=figure),
+        )
 
     def measure(self, case: Case) -> Sequence[float]:
         """N-grams shared by order, n-grams said by order, length, and the references' length."""

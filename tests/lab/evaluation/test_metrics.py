@@ -90,7 +90,7 @@ def test_bleu_of_chinese_counts_characters():
 class Pack:
     """A rule pack of three labels: a sentence that begins with A, B or C is about that."""
 
-    name, version, language = "letters", 1, "en"
+    name, language = "letters", "en"
     labels, key_facts = ("A", "B", "C"), ("C",)
 
     def analyse(self, text, section=""):

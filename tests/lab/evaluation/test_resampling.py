@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dialogist.errors import UsageError
-from dialogist_lab.evaluation.metric import Column, Scores
+from dialogist_lab.evaluation.metric import MetricColumn, Scores
 from dialogist_lab.evaluation.resampling import (
     Interval,
-    differences,
     holm,
     interval_of,
     krippendorff_alpha,
+    paired_differences,
 )
 
 
@@ -20,7 +20,7 @@ def scores_of(values, system="one", ids=None):
     """Scores with one column: the mean of the values."""
     numbers = np.array([[value, 1.0] for value in values])
     names = tuple(ids or map(str, range(len(values))))
-    return Scores(system, names, (Column("f", "F"),), numbers, {"m": "v1"})
+    return Scores(system, names, (MetricColumn("f", "F"),), numbers, {"m": "v1"})
 
 
 def test_an_interval_holds_the_mean_as_often_as_it_says():
@@ -34,7 +34,7 @@ def test_an_interval_holds_the_mean_as_often_as_it_says():
 
 def test_no_interval_of_a_single_output_or_none():
     assert math.isnan(interval_of(scores_of([3.0]), "f").low)
-    empty = Scores("one", ("1", "2"), (Column("f", "F"),), np.zeros((2, 2)), {})
+    empty = Scores("one", ("1", "2"), (MetricColumn("f", "F"),), np.zeros((2, 2)), {})
     assert interval_of(empty, "f").text(1) == "-"
 
 
@@ -44,18 +44,18 @@ def test_equal_outputs_have_an_interval_without_width():
 
 def test_the_permutation_test_is_exact_where_there_are_few_swaps():
     """Eight differences of the same sign: 2 of 256 swaps are as extreme."""
-    [found] = differences([scores_of(range(1, 9), "a")], scores_of([0] * 8, "b"), "f")
+    [found] = paired_differences([scores_of(range(1, 9), "a")], scores_of([0] * 8, "b"), "f")
     assert found.p == pytest.approx(2 / 256)
     assert found.difference == 4.5
     assert found.low < 4.5 < found.high
-    [none] = differences([scores_of([1, 2] * 4, "a")], scores_of([2, 1] * 4, "b"), "f")
+    [none] = paired_differences([scores_of([1, 2] * 4, "a")], scores_of([2, 1] * 4, "b"), "f")
     assert none.p == 1
 
 
 def test_only_the_same_dialogues_measured_alike_are_compared():
     one = scores_of([1, 2])
     with pytest.raises(UsageError, match="not the same dialogues"):
-        differences([scores_of([1, 2], ids=["x", "y"])], one, "f")
+        paired_differences([scores_of([1, 2], ids=["x", "y"])], one, "f")
 
 
 @pytest.mark.parametrize(
