@@ -204,7 +204,8 @@ def outputs_of(
 
 
 def _line(key: str, summary: Summary) -> str:
-    return json.dumps({"key": key, **summary.to_json()}, ensure_ascii=False) + "\n"
+    text = json.dumps({"key": key, **summary.to_json()}, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode() + "\n"  # half of a pair cannot be written
 
 
 def _kept_summaries(path: Path) -> dict[str, Summary]:

@@ -146,7 +146,7 @@ def write_sheet(outputs: Sequence[Output], stem: Path) -> tuple[Path, Path]:
             }
         )
     table, page = stem.with_suffix(".csv"), stem.with_suffix(".html")
-    with table.open("w", encoding="utf-8", newline="") as file:
+    with table.open("w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([SHEET_COLUMNS, *(asdict(row).values() for row in rows)])
     data: dict[str, JSON] = {"items": items, "columns": list(SHEET_COLUMNS)}

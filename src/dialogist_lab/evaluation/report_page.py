@@ -303,4 +303,5 @@ def write_report(
             f"* {name} ({score}): {' '.join(text.split())}"
             for name, score, text in example.summaries
         ]
-    (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = "\n".join(lines) + "\n"
+    (folder / "report.md").write_bytes(text.encode("utf-8", "replace"))

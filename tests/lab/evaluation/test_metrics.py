@@ -15,7 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from dialogist.errors import DataError, ModelError, UsageError
 from dialogist.language.tokens import split_sentences
-from dialogist.records import Dialogue
+from dialogist.records import Dialogue, Utterance
 from dialogist_lab.evaluation.dialogue_metrics import Copying, EventOrder, KeyPoints, Support
 from dialogist_lab.evaluation.meteor_bertscore import BertScore, Meteor
 from dialogist_lab.evaluation.metric import Case, Metric, score
@@ -60,6 +60,16 @@ def test_rouge_of_english_is_that_of_rouge_score(prediction, reference):
             assert measured[f"{kind}.{part}"] == pytest.approx(100 * value)
 
 
+anything = st.text(st.characters(), max_size=60)  # lone halves of pairs, too
+
+
+@given(prediction=anything, reference=anything, turn=anything)
+def test_no_text_breaks_a_metric(prediction, reference, turn):
+    talk = Dialogue((Utterance("Ann", turn), Utterance("Bo", reference)), "d")
+    metrics = [Rouge(), Bleu(), Copying(), EventOrder(), Support(), KeyPoints(Pack(), [reference])]
+    score("system", [Case(prediction, (reference,), talk)], ["d"], metrics)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -94,7 +104,8 @@ class Pack:
     labels, key_facts = ("A", "B", "C"), ("C",)
 
     def analyse(self, text, section=""):
-        return [type("Part", (), {"label": word[0]}) for word in text.split(". ")]
+        letters = [word[0] for word in text.split(". ") if word[:1] in self.labels]
+        return [type("Part", (), {"label": letter}) for letter in letters]
 
 
 def test_key_points_by_hand():

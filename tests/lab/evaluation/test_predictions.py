@@ -176,6 +176,12 @@ def test_summaries_are_kept_and_made_once(tmp_path):
     assert other.asked == ["d0"]
 
 
+def test_half_of_a_pair_of_characters_does_not_end_a_run(tmp_path):
+    system = System("mine", summarize=lambda talks: (Summary("a \ud800", t.id) for t in talks))
+    outputs_of(system, TALKS, tmp_path / "kept.jsonl", print)
+    assert outputs_of(system, TALKS, tmp_path / "kept.jsonl", print)[0].prediction == "a ?"
+
+
 def test_a_torn_line_is_made_again_and_a_foreign_file_is_refused(tmp_path):
     kept = tmp_path / "kept.jsonl"
     outputs_of(System("mine", summarize=Counting()), TALKS, kept, print)
