@@ -46,41 +46,40 @@ _BEHAVE = word_set("leave stop avoid keep rest reduce")  # from now on, if they 
 _STEMS = frozenset(map(stem_of, WORK | _WEAK))
 # What is done by saying it, before the next turn, or never was meant as work.
 _IDLE = re.compile(
-    r"(?:put|pass|hand|transfer) (?:you|me|it|him|her) (?:through|over)|put (?:you )?down"
-    r"|order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|call (?:that|this)\b"
-    r"|run (?:out|away|into)|look (?:at|for|like)|talk (?:about|to you)|speak (?:about|for)"
-    r"|turn (?:to|now)|pass (?:away|out|the)|accept\b|return to\b|follow (?:you|me|your|the|that)"
-    r"|help you(?:rself)?\b(?! (?:with|to|clean|move|pack|paint|find|set|get))"
-    r"|ask (?:you|a|one|this|that|for)\b|discuss (?:it|this|that)\b|cover (?:it|that|this)\b"
-    r"|check(?: (?:it|that|this|here|for|your|the|again|my|on))?(?: (?:out|now|for you))?\W*$"
-    r"|work(?: it)? out\b|save (?:you|it|on)|pay (?:for it|in|by|with|cash|it|you)\b"
+    r"(?:put|pass|hand|transfer) (?:you|me|it|him|her) (?:through|over)|put (?:you )?down|"
+    r"order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|call (?:that|this)\b|"
+    r"run (?:out|away|into)|look (?:at|for|like)|talk (?:about|to you)|speak (?:about|for)|"
+    r"turn (?:to|now)|pass (?:away|out|the)|accept\b|return to\b|follow (?:you|me|your|the|that)|"
+    r"help you(?:rself)?\b(?! (?:with|to|clean|move|pack|paint|find|set|get))|"
+    r"ask (?:you|a|one|this|that|for)\b|discuss (?:it|this|that)\b|cover (?:it|that|this)\b|"
+    r"check(?: (?:it|that|this|here|for|your|the|again|my|on))?(?: (?:out|now|for you))?\W*$|"
+    r"work(?: it)? out\b|save (?:you|it|on)|pay (?:for it|in|by|with|cash|it|you)\b"
     r"|present (?:to|you|this|it|that)\b|(?:add|ring|turn|print) (?:that|it|up)\b",
     re.I,
 )
 _REPLY = re.compile(
     r"get back to \w|get in touch|take care of (?!your)\w|look into|find out (?=\w)|"
     r"give \w+ (?:a|another) (?:call|ring)|let \w+ know|pick (?:you|him|her|them|it|up|[A-Z]\w+)|"
-    r"drop (?:off|by|you|it|them)|meet (?:you|him|her|them|up)|"
-    r"tell (?!you\b|me\b|us\b|it\b|what|that\b)\w|get (?:\S+ ){1,4}ready|"
-    r"get (?:the|some|us|u) (?!door|phone|point|idea|bill|check|hang|chance|job)\w{3,}|"
-    r"make sure (?:he|she|they|it|the|that)|bring (?:you|some|the|an?|my)|be (?:right )?there\b|"
-    r"keep \w+ (?:posted|informed|updated)"
+    r"drop (?:off|by|you|it|them)|meet (?:you|him|her|them|up)|tell (?!you\b|me\b|us\b|it\b|what|"
+    r"that\b)\w|get (?:\S+ ){1,4}ready|get (?:the|some|us|u) (?!door|phone|point|idea|bill|check|"
+    r"hang|chance|job)\w{3,}|make sure (?:he|she|they|it|the|that)|bring (?:you|some|the|an?|my)|"
+    r"be (?:right )?there\b|keep \w+ (?:posted|informed|updated)"
 )
 _NEVER = re.compile(
     r"call me (?-i:[A-Z])|talk (?!to |with )|turn (?:over|left|right)|discuss what|remind|"
     r"change (?:my|your|his|her|their) mind|\w+ (?:it |that |this )?down\b|"
     r"ask (?:\S+ ){0,4}?(?:to (?:speak|answer|share|say|talk|tell|think)|questions?\b)|"
-    r"make (?:(?:the|an?|my|some|any) )?(?:points?|comments?|noise)|"
-    r"move (?:it|the|an?|to|my|on|forward)|call (?:on|upon)\b|pick up (?:on|where)|work as\b|"
-    r"put (?:it|that|this) (?:back|there|in$|on$)|review the|add (?:my|one)|cover the|"
+    r"make (?:(?:the|an?|my|some|any) )?(?:points?|comments?|noise)|move (?:it|the|an?|to|my|on|"
+    r"forward)|call (?:on|upon)\b|pick up (?:on|where)|work as\b|put (?:it|that|this) (?:back|"
+    r"there|in$|on$)|review the|add (?:my|one)|cover the|"
     r"\w+ \w+ (?:is|are)\b",  # "phone number is"
     re.I,
 )
 # What a pronoun is enough for: "I'll send it".
 _HANDLED = re.compile(
     r"(?:bring|send|call|e?mail|order|book|buy|fix|return|deliver|repair|replace|refund|print|sign|"
-    r"collect|fetch|"
-    r"cancel|forward|pay|text|write|check|ask|tell) (?:it|them|him|her|that one|those)"
+    r"collect|fetch|cancel|forward|pay|text|write|check|ask|tell) (?:it|them|him|her|that one|"
+    r"those)"
     r"(?: (?:back|over|for you|to you|myself|later|then|too))?",
     re.I,
 )
@@ -104,29 +103,28 @@ def is_work(clause: str, deadline: str, is_asked: bool = False) -> bool:
 
 
 _ADVERB = (
-    r"(?:(?:definitely|certainly|just|also|then|personally|now|still|try to|"
-    r"make sure (?:to|I)|probably) )*"
+    r"(?:(?:definitely|certainly|just|also|then|personally|now|still|try to|make sure (?:to|I)|"
+    r"probably) )*"
 )
 _START = r"(?:(?<=^)|(?<=[\s,.;:]))"
 _PROMISES = (
     re.compile(
         rf"{_START}(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|"
-        r"(?:I ?['’] ?m|I am|[Ww]e ?['’] ?re|[Ww]e are|[Ii]m) (?:going to|gonna)|"
-        r"I promise(?: you)? to|[Ll]et me(?= (?:find out|get back|send|email|"
-        rf"call|ask (?:him|her|them|my|the)\b))) {_ADVERB}(?=[A-Za-z])"
+        rf"(?:I ?['’] ?m|I am|[Ww]e ?['’] ?re|[Ww]e are|[Ii]m) (?:going to|gonna)|"
+        rf"I promise(?: you)? to|[Ll]et me(?= (?:find out|get back|send|email|call|"
+        rf"ask (?:him|her|them|my|the)\b))) {_ADVERB}(?=[A-Za-z])"
     ),
     # "I'm sending an engineer on Thursday": arranged already, but still to come.
     re.compile(
-        rf"{_START}(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?"
-        r"(?=(?:sending|escalating|prescribing|ordering|booking|forwarding|transferring|mailing|"
-        r"emailing|shipping|referring|refunding|arranging|paying|buying|bringing|picking|inviting|"
-        r"cancelling)\b)"
+        rf"{_START}(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?(?=(?:sending|"
+        rf"escalating|prescribing|ordering|booking|forwarding|transferring|mailing|emailing|"
+        rf"shipping|referring|refunding|arranging|paying|buying|bringing|picking|inviting|"
+        rf"cancelling)\b)"
     ),
     # "Will do it tonight": chats leave the "I" out.
     re.compile(
-        r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )"
-        r"(?!(?:you|u|i|we|he|she|it|they|be|the|that|there|this|"
-        r"do (?:tonight|today|tomorrow|now|later|soon|asap))\b)"
+        r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|"
+        r"they|be|the|that|there|this|do (?:tonight|today|tomorrow|now|later|soon|asap))\b)"
     ),
 )
 _UNSURE = re.compile(
@@ -140,10 +138,9 @@ _CONDITION = re.compile(
 )
 _ASK = re.compile(
     r"(?:(?:could|can(?! you (?:speak|handle|type|cook|drive|swim|read|take (?:care|good)|find|"
-    r"work))|"
-    r"would|will) (?:you|u)(?: please| maybe| just| also| then)*|(?:would|"
-    r"do) you mind(?= \w+ing\b)|"
-    r"i (?:want|need|would like|['’]d like) you to|please|pls|(?:don ?['’] ?t|do not) forget to|"
+    r"work))|would|will) (?:you|u)(?: please| maybe| just| also| then)*|(?:would|"
+    r"do) you mind(?= \w+ing\b)|i (?:want|need|would like|['’]d like) you to|please|pls|"
+    r"(?:don ?['’] ?t|do not) forget to|"
     r"remember to|make sure (?:to|you)|may I ask you to) (?=[A-Za-z])",
     re.I,
 )
@@ -161,8 +158,8 @@ _YES = re.compile(
 # "Write to them": whom is told by what was said before.
 _REFERS = re.compile(
     r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? (?:it|them|him|her|that|those|these|"
-    r"this)"
-    r"(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|out|over|"
+    r"this)(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|out|"
+    r"over|"
     r"tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|if|myself)\b)",
     re.I,
 )
@@ -199,7 +196,6 @@ def actions_in(talk: Talk) -> Iterator[Finding]:
                 or _taken_on(sentence, talk)
                 or _accepted(sentence, talk)
                 or _arranged(sentence)
-                or _appointment(sentence, talk)
             )
         if finding is not None:
             yield finding
@@ -359,19 +355,12 @@ _WORK_NAMED = re.compile(
     re.I,
 )
 _OTHERS = re.compile(
-    r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*"
-    r"(?:an?|the|our|my|your|one of our|they|someone|somebody)\b"
-    r"(?! (?:bus|train|flight|plane|price|fee|meeting)\b)(?: [a-z]+){0,3} ?(?: will|"
+    r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*(?:an?|the|our|my|your|one of our|"
+    r"they|someone|somebody)\b(?! (?:bus|train|flight|plane|price|fee|"
+    r"meeting)\b)(?: [a-z]+){0,3} ?(?: will|"
     r"['’] ?ll) (?=[a-z])",
     re.I,
 )
-_WHEN = re.compile(
-    r"^\W*(?:(?:and|so|ok(?:ay)?|but) )?(?:when|what (?:day|time)) (?:is|are|will|can|do|does) "
-    r"(?:he|she|they|you|someone|somebody|(?:the|your|an?) [\w-]+) [^?]*\?$",
-    re.I,
-)
-_TIME_FIRST = re.compile(r"^\W*(?:(?:he|she|it|they|that) (?:will|['’]ll|is|are) (?:\w+ )?)?", re.I)
-_BRIEF = 12  # words of an answer that is a time
 
 
 def _taken_on(sentence: Sentence, talk: Talk) -> Finding | None:
@@ -428,20 +417,6 @@ def _arranged(sentence: Sentence) -> Finding | None:
     return quote(sentence, deadline=deadline, words=clause)
 
 
-def _appointment(sentence: Sentence, talk: Talk) -> Finding | None:
-    """ "When is he coming?" - "On Tuesday between 8 and 12.": asked by those who are served."""
-    reply = talk.reply(sentence)
-    if sentence.speaker not in talk.served or not reply or not _WHEN.match(sentence.text):
-        return None
-    text = reply[0].text
-    deadline = deadline_in(text)
-    begins = _TIME_FIRST.sub("", text).startswith(deadline)
-    is_brief = len(text.split()) <= _BRIEF and not text.endswith("?")
-    if not deadline or not begins or not is_brief or reply[0].speaker in talk.served:
-        return None
-    return quote(sentence, reply[0], deadline=deadline, words=text)
-
-
 # What a doctor orders: a plan in the first person, or what a patient is told to do.
 
 _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
@@ -449,16 +424,13 @@ _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
 _ORDERS = re.compile(
     r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are|"
     r" will| would)?) ?(?:(?:also|just|then|probably|going to|gon ?na|wan ?na|want (?:you )?to|"
-    r"need to|"
-    r"like (?:you )?to|(?:recommend|suggest)(?: that)?(?: you| we)?|go ahead and|have you|"
-    r"get you to|be) )*"
-    r"(?P<verb>start\w*|(?:in|de)crease|lower|double|taper|order\w*|prescrib\w*|refer\w*|continue|"
-    r"schedule|send (?:you|a|an|in|over|off|out)|(?:put|place) you (?:on|in|back)|"
-    r"get (?:\w+ ){1,4}?"
-    r"(?:x-ray|mri|ct|scan|ultrasound|echo\w*|ekg|labs?|blood ?work|tests?|biopsy|referr\w*|set up|"
-    r"started|scheduled)|give you (?:about )?(?:an? |some |the )\w+|(?:stop|keep) taking|"
-    r"take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|minute|second|seat))"
-    r"(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|switch|add|"
+    r"need to|like (?:you )?to|(?:recommend|suggest)(?: that)?(?: you| we)?|go ahead and|have you|"
+    r"get you to|be) )*(?P<verb>start\w*|(?:in|de)crease|lower|double|taper|order\w*|prescrib\w*|"
+    r"refer\w*|continue|schedule|send (?:you|a|an|in|over|off|out)|(?:put|place) you (?:on|in|"
+    r"back)|get (?:\w+ ){1,4}?(?:x-ray|mri|ct|scan|ultrasound|echo\w*|ekg|labs?|blood ?work|tests?|"
+    r"biopsy|referr\w*|set up|started|scheduled)|give you (?:about )?(?:an? |some |the )\w+|"
+    r"(?:stop|keep) taking|take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|minute|"
+    r"second|seat))(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|switch|add|"
     r"come back (?:in|to)|follow up (?:in|with)|call me if|see you (?:back )?in|use (?:a|an|"
     r"the) \w+)\b",
     re.I,
@@ -475,12 +447,11 @@ _DENIED = re.compile(
 )
 # "Please take the syrup in the evening instead." What is asked for in an examination is none.
 _TOLD_TO = re.compile(
-    r"^\W*(?:(?:ok|okay|so|then|and|well|good|right|just|also|please|now|for now)\W+)*"
-    r"(?P<verb>(?:take|use|apply|finish) (?:(?!it easy)(?:it|this|that|these|them|one|two|half|"
-    r"\d+)|"
-    r"(?:the|your|an?) (?!(?:deep|breath|big|look|seat|step|minute|moment|shirt|coat|"
-    r"stairs)\b)\w+)|"
-    r"(?:stop|start|continue|keep|double|rest) (?:the|your|it|taking|using|with|on)|avoid|halve|"
+    r"^\W*(?:(?:ok|okay|so|then|and|well|good|right|just|also|please|now|"
+    r"for now)\W+)*(?P<verb>(?:take|use|apply|finish) (?:(?!it easy)(?:it|this|that|these|them|one|"
+    r"two|half|\d+)|(?:the|your|an?) (?!(?:deep|breath|big|look|seat|step|minute|moment|shirt|coat|"
+    r"stairs)\b)\w+)|(?:stop|start|continue|keep|double|rest) (?:the|your|it|taking|using|with|on)|"
+    r"avoid|halve|"
     r"come back|drink plenty)\b",
     re.I,
 )

@@ -21,12 +21,10 @@ from dialogist.records import EvidenceSpan
 
 _TAKEN = re.compile(
     r"\b(?:(?:I(?: ?['’] ?ve| have)|we(?: ?['’] ?ve| have)?)(?: (?:all|both|finally|already|"
-    r"just))* "
-    r"(?:decided|agreed|chosen|settled on|opted)(?= (?:to|on|that|not|against|for|we|it|the)\b)"
-    r"|(?:the|our|my) (?:final )?decision (?:is|was)(?= (?:to|that|not)\b)"
-    r"|(?:it|that)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|settled|agreed)(?= (?:to|that)\b|"
-    r":)"
-    r"|we(?: ?['’] ?ll| will| ?['’] ?re going to| are going to) (?:all |just |then )*"
+    r"just))* (?:decided|agreed|chosen|settled on|opted)(?= (?:to|on|that|not|against|for|we|it|"
+    r"the)\b)|(?:the|our|my) (?:final )?decision (?:is|was)(?= (?:to|that|not)\b)|"
+    r"(?:it|that)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|settled|agreed)(?= (?:to|that)\b|"
+    r":)|we(?: ?['’] ?ll| will| ?['’] ?re going to| are going to) (?:all |just |then )*"
     r"(?=(?:go (?:with|for)|stick (?:with|to)|settle (?:on|for)|leave out|drop the)\b))",
     re.I,
 )
@@ -37,24 +35,21 @@ _MADE_UP = re.compile(
     re.I,
 )
 _PROPOSED = re.compile(
-    r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes|right) )(?:(?:maybe|i think) )?"
-    r"(?:let ?['’]? ?s|let us|shall we|why don ?['’] ?t we|i (?:suggest|propose)(?: that)? we)"
+    r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes|right) )(?:(?:maybe|"
+    r"i think) )?(?:let ?['’]? ?s|let us|shall we|why don ?['’] ?t we|i (?:suggest|"
+    r"propose)(?: that)? we)"
     r" (?:both |all |just |also |then )*(?=[A-Za-z])",
     re.I,
 )
 # What is proposed only to carry on the conversation, or done at once: no decision.
 _TALK = re.compile(
     r"(?:see|say|talk|start|begin|continue|go(?: on| right| ahead| back| through| over| in| now|"
-    r" then|$|"
-    r"[.!?]| and )|move|look|hear|get (?:started|going|down|back|on|to|into|this|in|some|a|"
-    r"something)|"
-    r"take (?:a look|a seat|the|it|this|that)|turn|think|face|hope|try (?:and|to|this|that|it)|"
-    r"check|"
-    r"find|just|have a \w+|not|be|suppose|know|make (?:sure|it (?:quick|short))|wait|stop|"
-    r"keep(?! (?:it|them|the|him|her) \w)|do\b|discuss|figure|work (?:it|this) out|ask|call it|"
-    r"give|"
-    r"hurry|sit|relax|forget|remember|consider|review|read|run|come|walk|order|eat|listen|close|"
-    r"show|"
+    r" then|$|[.!?]| and )|move|look|hear|get (?:started|going|down|back|on|to|into|this|in|some|a|"
+    r"something)|take (?:a look|a seat|the|it|this|that)|turn|think|face|hope|"
+    r"try (?:and|to|this|that|it)|check|find|just|have a \w+|not|be|suppose|know|"
+    r"make (?:sure|it (?:quick|short))|wait|stop|keep(?! (?:it|them|the|him|her) \w)|do\b|discuss|"
+    r"figure|work (?:it|this) out|ask|call it|give|hurry|sit|relax|forget|remember|consider|review|"
+    r"read|run|come|walk|order|eat|listen|close|show|"
     r"decide|leave(?! (?:him|her|them|it|the|that|out)\b)|first|next|now|well|hit|finish)\b",
     re.I,
 )
@@ -63,9 +58,8 @@ _OFFERED = re.compile(
     r"\b(?:how about(?! (?:any|up|here|there|your|in|other|when|the)\b)|what about|shall we|"
     r"why don ?['’]?t we|(?:should|could|can) we|would you (?:like|prefer)|do you want to|"
     r"i['’]d (?!like|love|rather|be|say|have|need|never)\w+|would [\w ]{1,30} be (?:all right|ok|"
-    r"okay|fine)|"
-    r"i(?: would|['’ ]?d)? (?:suggest|propose|recommend|move)|we (?:could|can)|let ?['’]?s|make it|"
-    r"i can (?:give|offer|do)|i (?:will|['’]ll) give you|"
+    r"okay|fine)|i(?: would|['’ ]?d)? (?:suggest|propose|recommend|move)|we (?:could|can)|"
+    r"let ?['’]?s|make it|i can (?:give|offer|do)|i (?:will|['’]ll) give you|"
     r"is (?:that|this|it) (?:ok|okay|fine|alright|all right)(?: with| for|$|\?)|"
     r"(?:ok|okay|fine|good|alright|works?)(?: with| for)? (?:you)?\?)",
     re.I,
@@ -84,9 +78,9 @@ _CHECKS = re.compile(
 )
 _FREE = re.compile(r"\b(?:is|are|would be) (?:\w+ )?(?:free|available|possible|open)\b", re.I)
 _FRAGMENT = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*"
-    r"(?!(?:is|are|was|were|do|does|did|have|has|can|could|will|would|should|what|when|where|which|"
-    r"who|why|how|any|anything|really|right|sorry|you|and|i|he|she|they|it|that|not|no|yes|u|ok|"
+    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|are|"
+    r"was|were|do|does|did|have|has|can|could|will|would|should|what|when|where|which|who|why|how|"
+    r"any|anything|really|right|sorry|you|and|i|he|she|they|it|that|not|no|yes|u|ok|"
     r"okay)\b)",
     re.I,
 )
@@ -109,22 +103,19 @@ _TAKES_IT = re.compile(r"\bi ?['’]?ll take (?:it|that|this)(?: one)?\b", re.I)
 # What is chosen is named in these words themselves.
 _NO_VALUE = (
     r"(?!(?:that|this|it|which|everything|all|i|ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|"
-    r"alright|right|no|"
-    r"well|oh|so|and|but|is|are|works?|if|you|he|she|they|we|here|there|what|who|thanks?|see)\b)"
+    r"alright|right|no|well|oh|so|and|but|is|are|works?|if|you|he|she|they|we|here|there|what|who|"
+    r"thanks?|see)\b)"
 )
 _VALUE = rf"{_NO_VALUE}(?=[\w£$€])[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 _NAMED = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
-    r"no problem)"
-    rf"[ ,.!]+)*(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|best)\b|"
-    rf" ?[.,!]|"
-    r"\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
-    r"sounds (?:good|great|perfect|fine)\b|then\W*$)"
-    rf"|(?:then|so) {_VALUE},? please\W*$"
-    r"|(?:then |so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|stick with|keep) "
-    r"(?!it\W*$|that\W*$|a look|care|you|back)\w|(?:then |so )?(?:we|I) (?:go|stick) (?:with|"
-    r"for) \w"
-    r"|let ?['’]?s (?:go with|go for|take|stick with|say|make it|do) (?!it\W*$|that\W*$|"
+    rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
+    rf"no problem)[ ,.!]+)*(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|"
+    rf"well|best)\b| ?[.,!]|\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
+    rf"sounds (?:good|great|perfect|fine)\b|then\W*$)|(?:then|so) {_VALUE},? please\W*$|"
+    rf"(?:then |so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|stick with|"
+    rf"keep) (?!it\W*$|that\W*$|a look|care|you|back)\w|(?:then |so )?(?:we|I) (?:go|"
+    rf"stick) (?:with|for) \w|let ?['’]?s (?:go with|go for|take|stick with|say|make it|"
+    rf"do) (?!it\W*$|that\W*$|"
     r"this\W*$)\w)",
     re.I,
 )
@@ -133,12 +124,10 @@ _PRAISES = re.compile(
     re.I,
 )
 _FIRM = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|so|h*mm*)[ ,.!]+){0,2}"
-    r"(?:deal|agreed|works for me|(?:that )?sounds (?:good|great|perfect|fine)|fine (?:with|by) me|"
-    r"perfect|"
-    r"(?:good|great) idea|great|that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|"
-    r"let ?['’]?s do (?:that|it)|i ?['’]?ll take (?:it|(?:that|this)(?: one)?|the \w+(?: one)?)|"
-    r"i agree|"
+    r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|so|h*mm*)[ ,.!]+){0,2}(?:deal|agreed|works for me|"
+    r"(?:that )?sounds (?:good|great|perfect|fine)|fine (?:with|by) me|perfect|(?:good|great) idea|"
+    r"great|that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|let ?['’]?s do (?:that|it)|"
+    r"i ?['’]?ll take (?:it|(?:that|this)(?: one)?|the \w+(?: one)?)|i agree|"
     r"that would be (?:great|perfect|good|fine|nice)|(?:ok(?:ay)?|yes|sure)?[ ,.]*go (?:ahead|"
     r"for it)|"
     r"absolutely|definitely|of course|certainly|yes,? please)\b",
@@ -311,10 +300,9 @@ _NO_QUESTION = re.compile(
     r"(?:what|how) about|why (?:don ?['’] ?t|not|should)|(?:shall|should) (?:we|i)\b|"
     r"(?:can|may|could) i (?:help|ask|have|see)|how (?:are|do) you|how (?:was|is) (?:your|the)\b|"
     r"are you (?:sure|serious|kidding|ready|done)\b|how (?:come|could|dare|can) |"
-    r"what do you (?:think|say)|"
-    r"(?:would|could|can|won ?['’] ?t|will) you\b|what(?: ?['’] ?s| is) (?:up|wrong|that|new)\b|"
-    r"what (?:if|else|can i do)|do you (?:think|know what|see what|hear|mean|understand|mind|agree|"
-    r"have any)|"
+    r"what do you (?:think|say)|(?:would|could|can|won ?['’] ?t|will) you\b|"
+    r"what(?: ?['’] ?s| is) (?:up|wrong|that|new)\b|what (?:if|else|can i do)|"
+    r"do you (?:think|know what|see what|hear|mean|understand|mind|agree|have any)|"
     r"is (?:that|it) (?:so|right|ok|okay|all|clear)\b|any(?:thing|body|one)? (?:else|questions)|"
     r"sorry",
     re.I,
@@ -327,16 +315,13 @@ _LEAD = re.compile(
 _UNKNOWN = re.compile(
     r"^\W*(?:(?:oh|well|hmm|sorry|good question|to be honest|honestly|actually|"
     r"i ?['’] ?m (?:sorry|afraid))\b[ ,.]*)*(?:(?:i|we) (?:really |honestly )?(?:don ?['’] ?t|"
-    r"do not) know|"
-    r"(?:i (?:have|['’]ve) )?no idea|(?:i )?dunno|(?:i ?['’] ?m |i am )?not (?:really |quite |"
-    r"entirely |exactly )?"
-    r"(?:sure|certain)|i (?:can ?['’] ?t|cannot) (?:say|tell|answer|remember)|hard to say|"
-    r"nobody knows|"
-    r"i ?['’] ?(?:ll|d) (?:have|need) to (?:check|ask|find out|look|think)|let me (?:find out|"
-    r"get back|ask)|"
+    r"do not) know|(?:i (?:have|['’]ve) )?no idea|(?:i )?dunno|(?:i ?['’] ?m |"
+    r"i am )?not (?:really |quite |entirely |exactly )?(?:sure|certain)|i (?:can ?['’] ?t|"
+    r"cannot) (?:say|tell|answer|remember)|hard to say|nobody knows|i ?['’] ?(?:ll|d) (?:have|"
+    r"need) to (?:check|ask|find out|look|think)|let me (?:find out|get back|ask)|"
     r"i ?['’] ?ll (?:find out|ask|get back)|(?:that ?['’] ?s |"
-    r"it ?['’] ?s )?(?:still )?(?:not (?:yet )?"
-    r"(?:decided|clear|settled)|undecided|unclear)|we ?['’] ?ll (?:have to )?(?:see|find out)|"
+    r"it ?['’] ?s )?(?:still )?(?:not (?:yet )?(?:decided|clear|settled)|undecided|unclear)|"
+    r"we ?['’] ?ll (?:have to )?(?:see|find out)|"
     r"i wish i knew)\b",
     re.I,
 )

@@ -293,8 +293,8 @@ class _Filler:
         is_asked = any(section.source in _EXTRACTED for section in self.form.sections)
         if is_asked and text.strip() and language_of(text) != "en":
             yield (
-                "decisions, actions, outcomes and open questions are found in English only: "
-                "the dialogue is in another language"
+                "decisions, actions, outcomes and open questions are found in English only: the "
+                "dialogue is in another language"
             )
         if left_out:
             stands = "statement stands" if left_out == 1 else "statements of the summary stand"

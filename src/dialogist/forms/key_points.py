@@ -16,10 +16,10 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from dialogist.config import Config, Line, Texts, bundled_files, config_text, find_file
-from dialogist.yaml_source import YamlSource, validated
 from dialogist.errors import nearest
 from dialogist.language.tokens import split_sentences
 from dialogist.privacy.packs import PackPatterns
+from dialogist.yaml_source import YamlSource, validated
 
 PackLanguage = Literal["en", "zh"]
 _SEMICOLON = re.compile(r"(?<=[；;])")

@@ -25,17 +25,13 @@ from dialogist.language.tokens import IRREGULAR, word_set
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|"
-    r"\b(?:is|are|been|was|went|goes|s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|loud)\b|"
-    r"\b(?:been (?:trying|waiting)|no (?:luck|video|sound|signal|internet|power|reason|reply|"
-    r"response|"
-    r"longer)|cancell?ed|declined|expired|disconnect\w*|freez\w+|cannot|not|never|nobody|"
-    r"keeps? \w+ing|"
-    r"still \w+ing|broken?|broke|stopped|leak\w*|error|problem|issues?|trouble|wrong|too (?:late|"
-    r"small|big|"
-    r"slow|expensive)|late|missing|lost|damaged|charged|billed|twice|hurts?|pains?|painful|"
-    r"cough\w*|fever|"
-    r"headaches?|sick|ill|sore|black|blank|crash\w*|slow|stuck|fail\w*|stolen|supposed to|"
+    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|\b(?:is|are|been|was|went|goes|"
+    r"s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|loud)\b|\b(?:been (?:trying|waiting)|"
+    r"no (?:luck|video|sound|signal|internet|power|reason|reply|response|longer)|cancell?ed|"
+    r"declined|expired|disconnect\w*|freez\w+|cannot|not|never|nobody|keeps? \w+ing|still \w+ing|"
+    r"broken?|broke|stopped|leak\w*|error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|"
+    r"expensive)|late|missing|lost|damaged|charged|billed|twice|hurts?|pains?|painful|cough\w*|"
+    r"fever|headaches?|sick|ill|sore|black|blank|crash\w*|slow|stuck|fail\w*|stolen|supposed to|"
     r"complain\w*|"
     r"dead|faulty|defective|cracked|unable|disappeared|delayed|forgot(?:ten)?|locked out|went)\b",
     re.I,
@@ -77,8 +73,8 @@ _PRAISES = re.compile(
 # What only the sentence before makes clear.
 _LEANS = re.compile(
     r"^\W*(?:its?|they|thats?|this|those|these|he|she|not|then|however|but|so|because|and|anyway|"
-    r"now|which|"
-    r"please|also|still|same|no idea|when will)\b|.*\b(?:do|doing|fix|about|with) (?:this|that|"
+    r"now|which|please|also|still|same|no idea|when will)\b|.*\b(?:do|doing|fix|about|"
+    r"with) (?:this|that|"
     r"it)\b",
     re.I,
 )
@@ -145,25 +141,25 @@ def _matter(telling: Sequence[Sentence]) -> list[Sentence]:
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
 _START = r"(?:(?<=^)|(?<=[\s,.;:]))"
 _PERFECT = re.compile(
-    rf"{_START}(?:(?:I|[Ww]e) ?['’] ?ve|(?:I|[Ww]e) have|[IiWw]e?ve) {_ADVERB}"
-    r"(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
+    rf"{_START}(?:(?:I|[Ww]e) ?['’] ?ve|(?:I|[Ww]e) have|"
+    rf"[IiWw]e?ve) {_ADVERB}(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
 )
 _PAST = re.compile(
-    rf"{_START}(?:I|We|[Mm]y \w+) (?:just|already|have just|now) (?P<verb>[a-z-]+)(?=[ .,!]|$)"
-    rf"|{_START}(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
-    r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
+    rf"{_START}(?:I|We|[Mm]y \w+) (?:just|already|have just|now) (?P<verb>[a-z-]+)(?=[ .,!]|$)|"
+    rf"{_START}(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
+    rf"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
 )
 # "I cancelled your old card and ordered a new one": who serves tells what he did.
 _SIMPLE = re.compile(rf"{_START}(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
     r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
-    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| are|"
-    r"(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|"
-    r"(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
-    r"(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)"
-    r"|^\W*(?:(?:your|the) )?(?:reservation|booking|order|payment|appointment|purchase|transfer|"
-    r"transaction)s?(?: (?:is|was|has been|went))? (?:confirmed|made|complete|completed|successful|"
+    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| are|(?<=tion) was|(?<=ing) was|"
+    r"(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|(?<=tickets) were|"
+    r"(?<=ticket) was)(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|"
+    r"$)|^\W*(?:(?:your|the) )?(?:reservation|booking|order|payment|appointment|purchase|ticket|"
+    r"table|seat|transfer|transaction)s?(?: (?:is|was|has been|went))? (?:confirmed|scheduled|made|"
+    r"complete|completed|successful|"
     r"booked|through|done)\b",
     re.I,
 )
@@ -174,22 +170,17 @@ _UNSURE = re.compile(
 )
 _DONE = word_set(
     "found checked confirmed tried tested restarted corrected credited unlocked locked blocked "
-    "opened logged "
-    "noted spoken talked deployed merged paid issued prescribed waived rented reserved purchased "
-    "transferred downgraded "
-    "upgraded removed added closed escalated set sorted given lifted reversed applied posted "
-    "cleared"
+    "opened logged noted placed spoken talked deployed merged paid issued prescribed waived rented "
+    "reserved purchased transferred downgraded upgraded removed added closed escalated set sorted "
+    "given lifted reversed applied posted cleared"
 )
 _BEEN = word_set(
     "refunded cancelled canceled booked reserved confirmed changed updated shipped sent dispatched "
-    "delivered "
-    "replaced repaired fixed resolved activated unlocked credited waived processed approved placed "
-    "made "
-    "submitted scheduled rescheduled transferred escalated closed renewed purchased bought added "
-    "removed "
-    "corrected reset upgraded registered paid played rented issued created successful complete "
-    "signed set "
-    "restored extended moved sorted completed lifted reversed"
+    "delivered replaced repaired fixed resolved activated unlocked credited waived processed "
+    "approved placed made submitted scheduled rescheduled transferred escalated closed renewed "
+    "purchased bought added removed corrected reset upgraded registered paid played rented issued "
+    "created successful complete signed set restored extended moved sorted completed lifted "
+    "reversed"
 )
 _USUAL = re.compile(r"(?:['’] ?(?:s|re)|\b(?:is|are)) \w+$", re.I)
 _BEING = word_set(
@@ -201,12 +192,10 @@ _CONFIRMS = re.compile(
 )
 _NOT_DONE = re.compile(
     r"[\w-]+ (?:(?:out|up|off|on|to|for|with|at) )?(?:nobody|no ?one|none|nothing|no|not|never|"
-    r"hardly)\b|"
-    r"(?:confirmed|noted|checked|informed) (?:\w+ )?(?:that|if|whether|how|why)\b|"
-    r"asked for (?:your|the)\b|"
-    r"(?:looked|searched)\b|given you\b|found (?!(?:it|him|her|them|your|the|his|their)\b)|"
-    r"changed (?:my|his|her|our|your) mind|made (?:up|.*\b(?:decision|mistake|choice|notes?|sense|"
-    r"friends?)\b)|"
+    r"hardly)\b|(?:confirmed|noted|checked|informed) (?:\w+ )?(?:that|if|whether|how|why)\b|"
+    r"asked for (?:your|the)\b|(?:looked|searched)\b|given you\b|found (?!(?:it|him|her|them|your|"
+    r"the|his|their)\b)|changed (?:my|his|her|our|your) mind|made (?:up|.*\b(?:decision|mistake|"
+    r"choice|notes?|sense|friends?)\b)|"
     r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
     re.I,
 )
@@ -214,12 +203,6 @@ _SO = r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right|great)[ ,.]+)
 _BARE = re.compile(
     rf"{_SO}(?:all )?(?:done|sorted|changed|booked|cancell?ed|updated|fixed|stopped|"
     r"(?:it|that) ?['’]?s done)\W*$",
-    re.I,
-)
-_ELLIPTIC = re.compile(  # "Next week skipped."
-    rf"{_SO}(?:(?!(?:I|you|we|he|she|it|they|is|was|are|were|be|been|get|got|not|never|no|if|who|"
-    rf"that|has|"
-    r"have|thanks?|for|to|us|me|when|\w+ing)\b)[\w'’-]+ ){1,5}(?P<verb>[a-z]+ed)\W*$",
     re.I,
 )
 _SKIPPED = word_set("skipped stopped waived removed")  # what only those who serve do for others
@@ -247,11 +230,7 @@ def done_in(talk: Talk) -> Iterator[Finding]:
         patterns += [_PAST] * serves + [_SIMPLE] * (serves and bool(talk.served))
         findings = list(_deeds(sentence, talk, patterns))
         if not findings:
-            passive = _passive(sentence, talk) if serves else None
-            finding = passive or _bare(sentence, talk)
-            brief = _ELLIPTIC.match(sentence.text) if serves and finding is None else None
-            if brief is not None and brief["verb"].lower() in _BEEN | _SKIPPED:
-                finding = quote(sentence)
+            finding = (_passive(sentence, talk) if serves else None) or _bare(sentence, talk)
             findings = [finding] if finding is not None else []
         yield from findings
 
@@ -344,10 +323,10 @@ _SETTLING = frozenset(
         stem_of,
         word_set(
             "refunded cancelled booked reserved confirmed changed updated shipped replaced "
-            "repaired "
-            "fixed resolved activated credited waived processed approved placed made scheduled "
-            "rescheduled escalated closed renewed purchased bought corrected reset upgraded "
-            "downgraded transferred raised arranged ordered blocked unlocked stopped skipped"
+            "repaired fixed resolved activated credited waived processed approved placed made "
+            "scheduled rescheduled escalated closed renewed purchased bought corrected reset "
+            "upgraded downgraded transferred raised arranged ordered blocked unlocked stopped "
+            "skipped"
         ),
     )
 )
@@ -358,37 +337,33 @@ _BOOKING = frozenset(
     )
 )
 _THING = (
-    r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|"
-    r"(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
+    r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|(?:this|that)(?= ?(?:['’]s|is) |"
+    r".{1,12}(?:now|again)\b))"
 )
 _WORKS = re.compile(
     rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
     r"(?: (?:now|again|fine|perfectly))*|(?:that|it|this|everything|the \w+) (?:now )?worked"
     rf"|(?:{_THING} ?(?:['’] ?s| is| are|(?<=its)|(?<=s))|got (?:it|this|that)) (?:all )?(?:now )?"
-    r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))"
-    r"|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|"
-    r"up))?(?=\W*$)"
-    r"|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|has done) the trick|fixed it|solved it|"
-    r"helped)"
-    r"|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)"
-    r"|(?:i can|i ?['’]?m able to) (?:\w+ ){1,5}?(?:now|again)\b|now it works)\b"
-    r"|^\W*(?:\w+ )?(?:(?:it|all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b"
+    r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))|"
+    r"(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|"
+    r"up))?(?=\W*$)|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|has done) the trick|fixed it|"
+    r"solved it|helped)|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)|"
+    r"(?:i can|i ?['’]?m able to) (?:\w+ ){1,5}?(?:now|again)\b|now it works)\b|"
+    r"^\W*(?:\w+ )?(?:(?:it|all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b"
     r"|\b(?:order|parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
     re.I,
 )
 # "No wait, it is down again."
 _AGAIN = re.compile(
     r"\b(?:down|broken|gone|stopped|frozen|dead|happening|crash\w+|failing|offline|blocked|"
-    r"locked out) again\b|"
-    r"\bspoke too soon\b|\b(?:problem|issue|error) (?:is |s )?back\b|"
+    r"locked out) again\b|\bspoke too soon\b|\b(?:problem|issue|error) (?:is |s )?back\b|"
     r"\bnot (?:any ?more|fixed|solved|resolved|sorted)\b",
     re.I,
 )
 _FAILS = re.compile(
     r"\b(?:still (?:doesn ?['’]?t|does not|not|isn ?['’]?t|won ?['’]?t|can ?['’]?t|the same|"
-    r"nothing|"
-    r"broken|no|frozen|down)|(?:it|that) (?:doesn ?['’]?t|didn ?['’]?t|does not|did not) (?:work|"
-    r"help|"
+    r"nothing|broken|no|frozen|down)|(?:it|that) (?:doesn ?['’]?t|didn ?['’]?t|does not|"
+    r"did not) (?:work|help|"
     r"change)|(?:the )?same (?:problem|error|issue)|no luck)\b",
     re.I,
 )
@@ -400,26 +375,23 @@ _PROVIDED = re.compile(
 )
 _CANNOT = r"(?:can ?['’]?t|cannot|can not|are unable to|am unable to|could ?n['’]?t|could not)"
 _REFUSED = re.compile(
-    r"\b(?:unfortunately|afraid|regrettably|sorry|apologi[sz]e)\b[^.!?]*\b(?:"
-    rf"(?:we|i) (?:{_CANNOT}|won ?['’]?t be able|don ?['’]?t (?:offer|give|do))|(?:un|not |"
-    rf"n ?['’]?t )"
-    r"able to|(?:not|n ?['’]?t) (?:possible|eligible|covered|available)|"
-    r"no (?:other )?\w+ available|"
-    r"(?:did ?n['’]?t|did not) go through|could ?n['’]?t be|could not be|failed)\b"
-    rf"|\b(?:that|this|it|they|those|these|the \w+)(?: ones?)? {_CANNOT} be (?:refunded|changed|"
-    r"cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
-    rf"|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|get (?:it|them|that) back|refund|replace|"
-    rf"cancel|"
-    r"change|book|reserve|offer|give|exchange|extend|fix|repair|process|complete|make)\b"
-    r"|\b(?:we|i) (?:(?:was|were) (?:not |un)|wasn ?['’]?t )able to"
-    r"|\b(?:reservation|booking|purchase|transaction|payment|appointment|request|"
-    r"transfer)\b[^.!?]*\b"
+    rf"\b(?:unfortunately|afraid|regrettably|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|"
+    rf"i) (?:{_CANNOT}|won ?['’]?t be able|don ?['’]?t (?:offer|give|do))|"
+    rf"(?:un|not |n ?['’]?t )able to|(?:not|(?:is|are)n ?['’]?t) (?:possible|eligible|covered|"
+    rf"available)|no (?:other )?\w+ available|(?:did ?n['’]?t|did not) go through|"
+    rf"could ?n['’]?t be|could not be|failed)\b|\b(?:that|this|it|they|those|these|"
+    rf"the \w+)(?: ones?)? {_CANNOT} be (?:refunded|changed|cancell?ed|exchanged|repaired|returned|"
+    rf"replaced|moved|extended|fixed|saved)\b|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|"
+    rf"get (?:it|them|that) back|refund|replace|cancel|change|book|reserve|offer|give|exchange|"
+    rf"extend|fix|repair|process|complete|make)\b|\b(?:we|i) (?:(?:was|were) (?:not |un)|"
+    rf"wasn ?['’]?t )able to|\b(?:reservation|booking|purchase|transaction|payment|appointment|"
+    rf"request|transfer)\b[^.!?]*\b"
     r"(?:failed|was not|could ?n['’]?t|could not|has been (?:declined|rejected))\b",
     re.I,
 )
 _PASSED_ON = re.compile(
-    r"\b(?:I ?['’] ?m|I am|I ?['’] ?ll|I will|I ?['’] ?ve|I have|we ?['’] ?ll|let me) "
-    r"(?:(?:escalat|forward|refer)\w*\b|(?:pass|hand)\w* (?:it|this|your \w+) (?:on|over)|"
+    r"\b(?:I ?['’] ?m|I am|I ?['’] ?ll|I will|I ?['’] ?ve|I have|we ?['’] ?ll|"
+    r"let me) (?:(?:escalat|forward|refer)\w*\b|(?:pass|hand)\w* (?:it|this|your \w+) (?:on|over)|"
     r"(?:open|rais|creat|fil)\w* (?:a|an|your) (?:ticket|case|complaint|claim)|"
     r"(?:send|sending|arrange|arranging|book|booking) (?:you )?(?:an?|our) (?:engineer|technician|"
     r"plumber|repair\w*|colleague|mechanic)\b|transfer\w* (?:you|this))",
@@ -431,14 +403,13 @@ _NOT_YET = re.compile(
     r"used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
     re.I,
 )
-_CLOSES = re.compile(r"\bno (?:problem|worries|more|further|thanks?)\b|\bthat ?['’]?s all\b", re.I)
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
-    r"reverse|"
-    r"honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|(?:leave|take|knock) (?:it|that|"
-    r"the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|give you [^.!?,]{1,30} (?:back|off)|"
-    r"send (?:you )?(?:a|another) new)\b|\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back"
+    r"reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|"
+    r"(?:leave|take|knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|"
+    r"give you [^.!?,]{1,30} (?:back|off)|send (?:you )?(?:a|another) new)\b|"
+    r"\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back"
     r"(?: (?:to|on|onto|into) your\b|[,.!]|$)",
     re.I,
 )
@@ -447,7 +418,6 @@ _CONDITION = re.compile(
     r"n['’]t\b|\?",
     re.I,
 )
-_DECLINES = re.compile(r"^\W*(?:no|nope|nah|never|but)\b", re.I)
 _OF_THAT = re.compile(r"\b(?:that|this|it)\b", re.I)
 _INSTEAD = re.compile(
     r"^\W*(?:you(?: ?['’]?ll)? (?:(?:have|need) to|must|can|could)|please)\b", re.I
@@ -457,7 +427,6 @@ _GOES_ON = re.compile(
     r"we will|then it|must be)\b",
     re.I,
 )
-_WORKS_FOR = re.compile(r" ?(?:for|with|out|on|at|best|in)\b")
 _MOST = 3  # entries of an end state
 
 
@@ -499,12 +468,7 @@ def outcomes_in(talk: Talk, done: Sequence[Finding]) -> Iterator[Finding]:
             )
             is_last = not goes_on and all(f.place <= verdict.place for f in found)
         else:  # "It works now.", unless those who are served complain again
-            is_last = not any(
-                s.speaker in talk.served
-                and _COMPLAINT.search(s.text)
-                and not _CLOSES.search(s.text)
-                for s in later
-            )
+            is_last = not any(s.speaker in talk.served and _COMPLAINT.search(s.text) for s in later)
         found += [verdict] * is_last
     yield from sorted(found, key=lambda finding: finding.place)[-_MOST:]
 
@@ -518,7 +482,7 @@ def _is_verdict(sentence: Sentence, talk: Talk) -> bool:
     works = _WORKS.search(sentence.text)
     if works is None or _NOT_YET.search(sentence.text):
         return False
-    return not _WORKS_FOR.match(sentence.text, works.end())
+    return not re.match(r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :])
 
 
 def _answered(sentence: Sentence, talk: Talk, done: Sequence[Finding]) -> Iterator[Finding]:
@@ -559,9 +523,7 @@ def _granted(talk: Talk) -> Iterator[Finding]:
             continue
         if _GRANTS.search(sentence.text):
             reply = talk.reply(sentence)
-            is_declined = bool(reply) and (
-                declines(reply[0].text) or _DECLINES.match(reply[0].text)
-            )
+            is_declined = bool(reply) and declines(reply[0].text)
             grant = None if is_declined else quote(sentence, owner=sentence.speaker)
             yield from standing([grant], talk) if grant is not None else []
             return

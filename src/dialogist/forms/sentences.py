@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dialogist.language.reading import reading_of
 from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
-from dialogist.language.tokens import FUNCTION_WORDS, sentence_spans, word_set
+from dialogist.language.tokens import FUNCTION_WORDS, word_set
 from dialogist.records import Dialogue, EvidenceSpan
 
 # Transcribers' marks ({vocalsound}, [laughter]; other brackets may be masks) and fillers.
@@ -121,12 +122,14 @@ class Talk:
         if isinstance(talk, Talk):
             return talk
         turns = []
-        for number, utterance in enumerate(dialogue.utterances):
-            text = _NOISE.sub(lambda mark: " " * len(mark[0]), utterance.text)
+        reading = reading_of(dialogue)
+        for number, (text, spans) in enumerate(zip(reading.texts, reading.sentences, strict=True)):
+            text = _NOISE.sub(lambda mark: " " * len(mark[0]), text)
+            speaker = dialogue.utterances[number].speaker
             turns.append(
                 tuple(
-                    Sentence(number, start, end, text[start:end], utterance.speaker)
-                    for start, end in sentence_spans(text)
+                    Sentence(number, start, end, text[start:end], speaker)
+                    for start, end in spans
                     if any(map(str.isalnum, text[start:end]))
                 )
             )
@@ -220,9 +223,9 @@ _SUBJECT = r"(?:I|you|we|he|she|they|it|that|this|there|let)\b"
 _STOP = re.compile(
     r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?=\s)|"
     r"[;…]|:(?!\d)|\s--?\s|\s*,? (?:but|because|since|otherwise|so(?! that))\b"
-    rf"|\s*,(?: (?:and|then|and then|so))? {_SUBJECT}|\s+(?:and|then|or) {_SUBJECT}"
-    r"|\s*, (?:ok(?:ay)?|right|thanks|thank you|sir|madam|please|bye|no|yes|well)\b"
-    r"|\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+)\W*$"
+    rf"|\s*,(?: (?:and|then|and then|so))? {_SUBJECT}|\s+(?:and|then|or) {_SUBJECT}|"
+    rf"\s*, (?:ok(?:ay)?|right|thanks|thank you|sir|madam|please|bye|no|yes|well)\b|"
+    rf"\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+)\W*$"
     r"|\s*,? (?:okay|alright|if you (?:like|want))(?! to)\b",
     re.I,
 )
@@ -233,8 +236,8 @@ _TAIL = re.compile(
 )
 _AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
 _DANGLING = word_set(
-    "a an the my your our his their its of to with for from at by and or but if when that which "
-    "we i he she they as than into about because so very is are was were be will would can have"
+    "a an the my your our his their its of to with for from at by and or but if when that which we "
+    "i he she they as than into about because so very is are was were be will would can have"
 )
 _RESTART = re.compile(r"\bI(?: ?['’] ?(?:ll|m)| will| am)\b|\blet ?['’] ?s\b|\bI think\b")
 _BEGINS = re.compile(

@@ -9,7 +9,7 @@ from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
 from dialogist.forms.sentences import Talk
 from dialogist.language.entities import find_entities
 from dialogist.language.quantities import whens_in
-from dialogist.language.reading import values_in_clause
+from dialogist.language.reading import reading_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue
 
@@ -25,8 +25,8 @@ _MAKES = (
 _WORDS_TOO = "Ford|Lincoln|Seat|Smart|Jaguar"  # other words, too: a number or "car" is behind them
 _MODEL = r" (?:[A-Z][A-Za-z0-9-]{1,12}|[A-Z]?[0-9][A-Za-z0-9-]{0,6})(?: [A-Z0-9][A-Za-z0-9-]{0,6})?"
 _VEHICLE = re.compile(
-    rf"\b(?:(?:{_WORDS_TOO})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)"
-    rf"|(?= (?:car|van|truck|sedan|SUV|pickup)\b))|(?:{_MAKES})\b(?:{_MODEL})?)"
+    rf"\b(?:(?:{_WORDS_TOO})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)|"
+    rf"(?= (?:car|van|truck|sedan|SUV|pickup)\b))|(?:{_MAKES})\b(?:{_MODEL})?)"
 )
 _KINDS: Mapping[str, FieldType] = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
@@ -44,32 +44,24 @@ _CUES: Mapping[FieldType, tuple[str, ...]] = {
 _CLOCK = re.compile(r"\d[:.]\d|[ap]\.?m\b|o ?['’]? ?clock|half past|quarter|noon|midnight", re.I)
 _NEAR = 60  # characters before a value, in the same sentence
 _BREATH = 80  # characters in which a correction is said
-_IS = re.compile(r"[ ,]*(?:is|was|for|as)\b.{1,25}", re.I)  # "12345 is my order number"
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)")
 _ASKS = re.compile(r"\?|\b(?:give|tell|need|provide|what|may i|can i|confirm)\b", re.I)
 _NUMBERS: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
 # Three digits at least, in one piece or in groups: 40-22871, 300 41 886.
 _CODE = re.compile(
-    r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+"
-    r"(?:-[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
+    r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|"
+    r"(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
 )
 _PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
 _PHONE_DIGITS = 7
-# What a number is by the words before it, whatever its form says.
-_CALLS = re.compile(
-    r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call|reach(?:able)?|ring)\b[^.!?]*$",
-    re.I,
-)
 _OTHER = re.compile(
     r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|zip|"
     r"post ?code)\b[\w ,:#.'-]{0,20}$",
     re.I,
 )
-_INVOICE = re.compile(r"(?:inv|invoice|vat)\b", re.I)
-# A number of people or things: "a table for 120", "340 people" (`values_in_clause` says count).
+# A number of people or things: "a table for 120", "340 people" (a reading says count).
 _COUNTS = re.compile(r"\b(?:table|party|group|room|tickets|seats|dinner|space) (?:for|of) $", re.I)
 _OF_US = re.compile(r" of (?:us|them|you|our|the)\b", re.I)
-_REACHED = re.compile(r"\W*is (?:not )?(?:reachable|my (?:phone|mobile|cell|contact)\b)", re.I)
 _BACK = 4  # utterances
 _BESIDE = 3  # words
 _DIALLED = re.compile(r"\+?\d{10,13}")
@@ -92,8 +84,8 @@ _MINE = re.compile(r"\b(?:my|mine|me)\b", re.I)
 _YOURS = re.compile(r"\byours?\b", re.I)
 _CORRECTION = re.compile(
     r"\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
-    r"actually|"
-    r"wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|you)))\b|"
+    r"actually|wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|"
+    r"you)))\b|"
     r"(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
     re.I,
 )
@@ -140,7 +132,12 @@ class Values:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._talk = Talk.of(dialogue)
+        reading = reading_of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
+        self._counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for unit, named in zip(reading.units, reading.values, strict=True):
+            counts = (v for v in named if v.kind.startswith(("count", "money")))
+            self._counted[unit.turn] += [(count.start, count.end) for count in counts]
         self._of: dict[FieldType, list[Value]] = defaultdict(list)
         judged = filter(None, map(self._judged, self._all()))
         for value in sorted(judged, key=lambda v: (v.utterance, v.start, -v.end)):
@@ -242,22 +239,17 @@ class Values:
             return None
         if value.type in ("email", "plate"):
             return value
-        if _INVOICE.match(value.text) or (
-            _OTHER.search(near) and not has_cue(near, _CUES["order"][:3])
-        ):
+        if _OTHER.search(near) and not has_cue(near, _CUES["order"][:3]):
             return None
-        counted = (v for v in values_in_clause(text) if v.kind.startswith(("count", "money")))
-        is_count = any(v.start < value.end and value.start < v.end for v in counted)
+        counted = self._counted[value.utterance]
+        is_count = any(first < value.end and value.start < last for first, last in counted)
         if value.text.isdecimal() and (
             is_count or _COUNTS.search(near) or _OF_US.match(text, value.end)
         ):
             return None
         named = (*_CUES["order"], *_CUES["id"])
-        if value.type == "order" and _DIALLED.fullmatch(value.text) and (
-            _REACHED.match(text, value.end)
-            or _CALLS.search(near)
-            or (not has_cue(near, named) and self._asks_to_call(value))
-        ):  # fmt: skip
+        is_dialled = value.type == "order" and _DIALLED.fullmatch(value.text) is not None
+        if is_dialled and not has_cue(near, named) and self._asks_to_call(value):
             return replace(value, type="phone")
         return value
 
@@ -286,8 +278,7 @@ class Values:
         others = (v.end for v in self._of[value.type] if v.utterance == value.utterance)
         near = max([0, value.start - _NEAR, *(end for end in others if end <= value.start)])
         window = _SENTENCE_END.split(text[near : value.start])[-1]
-        behind = _IS.match(text, value.end)
-        if has_cue(window, cues) or (behind is not None and has_cue(behind[0], cues)):
+        if has_cue(window, cues):
             return _HERE
         before = self._texts[value.utterance - 1] if value.utterance else ""
         return _ASKED if has_cue(before, cues) else 0

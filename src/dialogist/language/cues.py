@@ -22,7 +22,8 @@ money: $, €, £, dollar, dollars, pound, pounds, euro, euros, bucks, quid, pri
   costs, fee, charge, charged, refund, free, rent, bill, deposit
 question: ?
 exclaim: !
-wh: ^who, ^what, ^where, ^when, ^why, ^how, ^which, ^what's, ^where's, ^who's, ^how's, ^whose
+wh: ^who, ^what, ^where, ^when, ^why, ^how, ^which, ^what's, ^where's, ^who's, ^how's, ^whose,
+  ^whats, ^wheres, ^hows, ^whos, ^wats
 aux: ^do, ^does, ^did, ^is, ^are, ^was, ^were, ^can, ^could, ^will, ^would, ^shall, ^should, ^have,
   ^has, ^may, ^don't, ^didn't, ^isn't, ^can't, ^won't, ^couldn't, ^am, ^any
 offer: would you like, shall i, shall we, can i, could i, may i, how about, what about, let's,
@@ -67,7 +68,8 @@ instead: instead, how about, what about, rather, prefer, change, make it, make t
   we, what if
 takes: that works, it works, works for me, i'll take, i'll have, we'll take, i'll go with, let's go
   with, let's do, go with, book it, book that, book me, that one, do it, do that, sounds good,
-  sounds great, that's fine, that'll do, go ahead, deal, settled, agreed, please do, fine then
+  sounds great, that's fine, that'll do, go ahead, deal, settled, agreed, please do, fine then,
+  only if
 confirm: confirm, confirmed, verify, just to be sure, just to be clear, to make sure, is that
   right, is that correct, is this correct, right ?, correct ?, so that's
 after: after all, anymore, any more, changed my mind, never mind, cancel, cancelled, canceled,
@@ -107,7 +109,7 @@ advise: should, recommend, suggest, advise, better, why not, try
 know: you know, i mean, i see, let me see, kind of, sort of, by the way, anyway
 link: link, http, https, www
 """
-_LEADS = word_set("and so but then well oh ah um uh hm hmm er look listen")
+_LEADS = word_set("and so or but then well oh ah um uh hm hmm er look listen")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,:]\d+)*|[?!$€£]")
 
 

@@ -1,6 +1,6 @@
 """One reading of a dialogue, built once: who says what in which clause, and who answers whom.
 
-    reading = Reading(dialogue)
+    reading = reading_of(dialogue)
     unit = reading.units[4]         # a clause: its utterance and place, its speaker and words
     reading.terms[4]                # stems of its content words, names and numbers
     reading.values[4]               # what it names: times, days, amounts, counts, names
@@ -65,6 +65,8 @@ class Reading:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
+        self.texts = [_shown(utterance.text) for utterance in dialogue.utterances]
+        """Of each utterance its text with spaces for what cannot be shown; places stay true."""
         self.units: list[Unit] = []
         self.turns: list[range] = []
         """The units of each utterance that has any, in order."""
@@ -74,8 +76,8 @@ class Reading:
             if utterance.role == "system" and not utterance.speaker:
                 continue
             first = len(self.units)
-            for start, end in clause_spans(utterance.text):
-                text = _shown(utterance.text[start:end])
+            for start, end in clause_spans(self.texts[number]):
+                text = self.texts[number][start:end]
                 words = sum(any(map(str.isalnum, word)) for word in text.split())
                 self.units.append(Unit(number, start, end, utterance.speaker, text, words))
             if len(self.units) > first:
@@ -83,6 +85,11 @@ class Reading:
                 self.turns.append(range(first, len(self.units)))
         self.words = [words_and_marks(unit.text) for unit in self.units]
         """Of each unit its words in small letters, numbers, and marks such as "?"."""
+
+    @cached_property
+    def sentences(self) -> list[list[tuple[int, int]]]:
+        """Of each utterance where its sentences begin and end."""
+        return [list(sentence_spans(text)) for text in self.texts]
 
     @cached_property
     def terms(self) -> list[list[str]]:
@@ -150,6 +157,14 @@ class Reading:
     def speakers(self) -> list[str]:
         """The labels of all who say something, in the order in which they speak."""
         return list(dict.fromkeys(unit.speaker for unit in self.units))
+
+
+def reading_of(dialogue: Dialogue) -> Reading:
+    """The reading of a dialogue, made when it is first asked for."""
+    if "reading" not in dialogue.cache:
+        dialogue.cache["reading"] = Reading(dialogue)
+    reading: Reading = dialogue.cache["reading"]
+    return reading
 
 
 _CALLED = re.compile(r"(?:^|[,.!?] |^\w+ )([A-Z]\w+)(?=[,!?]|\W*$)")
