@@ -22,29 +22,26 @@ from typing import Any
 
 import typer.main
 import yaml
-from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
-from dialogist.evaluation import diagnostics
-from dialogist.metrics.metric_registry import METRICS, make_metrics
-from dialogist_lab.ablation import AblationConfig
+from dialogist_lab.recipe import Recipe, bundled_recipes
 from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.main import app
-from dialogist.config import Config, KindConfig
+from dialogist.cli.main import COMMANDS, command_line
+from dialogist.config import Config
 from dialogist.formats import fields
 from dialogist.formats.readers import READERS
 from dialogist.forms import form_file
 from dialogist.forms.form_file import Form
 from dialogist.forms.key_points import PackConfig
-from dialogist.model_folder.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
-from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.service.settings import Settings
+from dialogist.writers.endpoint import EndpointConfig
+from dialogist_lab.evaluation.report_card import METRICS, make_metrics
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
 ROOTS: tuple[type[Config], ...] = (
-    *(SummaryOptions, Recipe, Settings, Form, PackConfig, PrivacyPackConfig, AblationConfig),
+    *(Recipe, Settings, EndpointConfig, Form, PackConfig, PrivacyPackConfig),
 )
 MADE = "<!-- Generated from the code by bench/reference.py; do not edit. -->\n"
 
@@ -59,7 +56,7 @@ def main(folder: Path = FOLDER) -> None:
 
 def pages() -> Iterator[tuple[str, Iterable[str]]]:
     """Name and lines of each page."""
-    yield "command-line", command_line()
+    yield "command-line", commands()
     yield "configuration", configuration()
     yield "summary-json", summary_json()
     yield "python", python_api()
@@ -119,23 +116,21 @@ def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
 # The command line.
 
 
-def command_line() -> Iterator[str]:
-    """Every command with all its options."""
+def commands() -> Iterator[str]:
+    """Every command with all its options, that of the laboratory behind those of the tool."""
     yield from ("# The command line", "", MADE)
     yield "Every command has `--help`. Rules that hold for all commands are in"
     yield "[conventions of the command line](../command-line.md)."
-    root: Any = typer.main.get_command(app)
-    dress(root)
-    listed = [name for names in COMMAND_GROUPS.values() for name in names]
-    for group, names in COMMAND_GROUPS.items():
-        rows = [(f"[`{n}`](#dialogist-{n})", first(root.commands[n])) for n in names]
-        yield from ("", f"**{group}**", *table(("command", "what it does"), rows))
+    root: Any = typer.main.get_command(command_line())
+    own = dict.fromkeys(name.partition(".")[0] for name in COMMANDS)
+    listed = [*own, *(name for name in root.commands if name not in own)]
+    rows = [
+        (f"[`{n}`](#dialogist-{n})", (root.commands[n].help or "").partition("\n\n")[0])
+        for n in listed
+    ]
+    yield from table(("command", "what it does"), rows)
     for name in listed:
         yield from command(root.commands[name], f"dialogist {name}")
-
-
-def first(one: Any) -> str:
-    return " ".join((one.help or "").partition("\n\n")[0].split())
 
 
 def command(one: Any, path: str) -> Iterator[str]:
@@ -163,8 +158,8 @@ def command(one: Any, path: str) -> Iterator[str]:
 def text_of(parameter: Any) -> str:
     """What a parameter means, its choices, default and environment variable."""
     text = plain(getattr(parameter, "help", None))
-    if choices := choices_of(parameter):
-        text += f" One of: {', '.join(map(code, choices))}."
+    if values := choices_of(parameter):
+        text += f" One of: {', '.join(map(code, values))}."
     default = parameter.default
     default = default.value if isinstance(default, enum.Enum) else default
     if isinstance(default, str | int | float) and not isinstance(default, bool) and default != "":
@@ -172,6 +167,15 @@ def text_of(parameter: Any) -> str:
     if getattr(parameter, "envvar", None):
         text += f" Environment: `{parameter.envvar}`."
     return text
+
+
+def choices_of(option: Any) -> list[str]:
+    """The values that an option can take; none if it has no choice of them."""
+    for holder in ("type_descriptor", "type"):  # typer's own, and click's in older versions
+        values = getattr(getattr(option, holder, None), "choices", None)
+        if values:
+            return [str(getattr(value, "value", value)) for value in values]
+    return []
 
 
 # Configuration.
@@ -191,19 +195,14 @@ def configuration() -> Iterator[str]:
             continue
         done.append(model)
         inner = [c for f in model.model_fields.values() for c in configs(f.annotation)]
-        inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
         lead, meanings = keyed(plain(model.__doc__), model.model_fields)
         for base in model.__mro__[1:]:
-            family = kinds_of(base) if issubclass(base, Config) else []
-            known = {name for one in (model, *family) for name in one.model_fields}
-            meanings = keyed(plain(base.__doc__), known)[1] | meanings
+            meanings = keyed(plain(base.__doc__), model.model_fields)[1] | meanings
         meanings.setdefault("kind", "Tells the classes that fit its place apart.")
         untold = [name for name in model.model_fields if not meanings.get(name)]
         assert not untold, f"{model.__name__}: no meaning in the docstring of {untold}"
         yield from ("", f"## {model.__name__}", "", lead, "")
-        if kinds := kinds_of(model):
-            yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
         rows = [
             (
                 *(code(name), meanings[name], type_name(field.annotation)),
@@ -216,13 +215,6 @@ def configuration() -> Iterator[str]:
             yield from ("", "### Sources of a section", "")
             yield "Those from `issue` to `questions` read the dialogue."
             yield from table(("source", "entries"), choices(form_file, "FieldSource"))
-
-
-def kinds_of(model: type[Config]) -> list[type[Config]]:
-    """The members of a family of configurations, if the class is the base of one."""
-    if not issubclass(model, KindConfig) or "kinds" not in vars(model):
-        return []
-    return [model.of_kind(kind) for kind in model.kinds]
 
 
 def configs(annotation: Any) -> list[type[Config]]:
@@ -284,12 +276,9 @@ def summary_json() -> Iterator[str]:
     yield from schema_objects({"Summary": schema, **schema["$defs"]})
     yield from ("", "## Values of `status`", "")
     yield from table(("status", "when"), choices(records, "Status"))
-    yield from ("", "## Values of `kind` of a statement", "")
-    yield from table(("kind", "meaning"), choices(records, "StatementKind"))
-    yield from ("", "## Values of `check`", "")
-    yield from table(("check", "meaning"), choices(records, "Check"))
+    yield from ("", "## Values of `verdict`", "")
+    yield from table(("verdict", "meaning"), choices(records, "Verdict"))
     yield from ("", "## Values of `kind` of a warning", "")
-    yield "A check that complains about a sentence makes its `check` `failed`."
     yield from table(("kind", "meaning"), choices(records, "WarningKind"))
 
 
@@ -331,15 +320,9 @@ def schema_type(value: dict[str, Any]) -> str:
 
 def http_api() -> Iterator[str]:
     """The routes, their bodies and the codes of their refusals, from OpenAPI."""
-    from dialogist.service.openapi import openapi_of
-    from fastapi import FastAPI
+    from dialogist.service.api import description
 
-    from dialogist.service import api, chat
-
-    described = openapi_of(
-        FastAPI(title="Dialogist", version=dialogist.__version__),
-        [*api.router.routes, *chat.router.routes],
-    )
+    described = description()
     yield from ("# The HTTP API", "", MADE)
     yield "How to run the service is in [deploy](../../how-to/deploy.md). `GET /openapi.json` gives"
     yield "the same as OpenAPI."
@@ -432,21 +415,16 @@ def recipes() -> Iterator[str]:
 
 
 def metrics() -> Iterator[str]:
-    """Every column of every metric that needs no model."""
+    """Every column of every metric that needs no other file."""
     yield from ("# Metrics", "", MADE)
     yield "What they are worth is in [metrics that mislead](../../explanation/metrics.md)."
-    yield "`bertscore` needs an encoder and `meteor` needs WordNet. Their columns are"
-    yield "`bertscore.f1`, `bertscore.rescaled.f1` and `meteor`."
-    for name in METRICS:
-        if name in ("bertscore", "meteor"):
-            continue
-        [metric] = make_metrics([name])
-        about = plain(type(metric).__doc__).replace("; a `Metric`", "").partition("Raises:")[0]
+    yield "`bertscore` needs an encoder, `meteor` needs WordNet, and `key-points` needs a pack."
+    for name in (n for n in METRICS if n not in ("bertscore", "meteor", "key-points")):
+        [metric] = make_metrics(name, [], None, None, print)
+        about = plain(type(metric).__doc__).partition("Raises:")[0]
         yield from ("", f"## {name}", "", about.strip(), "", f"Signature: `{metric.signature}`")
         rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
         yield from table(("key", "title", "better", "unit"), rows)
-    yield from ("", "## Warnings", "")
-    yield from table(("kind", "when"), choices(diagnostics, "CautionKind"))
 
 
 if __name__ == "__main__":

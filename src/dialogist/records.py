@@ -211,22 +211,24 @@ class Coverage:
         return self.utterances == self.utterances_read and self.words == self.words_read
 
 
+WarningKind: TypeAlias = Literal[
+    "not_read",  # nothing was summarized; reason says why
+    "length",  # a wish for the length could not be met
+    "input",  # what was changed before reading
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Warning:
     """Something to know before trusting a summary as a whole; of one statement see its reasons."""
 
-    kind: Literal[
-        "not_read",  # nothing was summarized; reason says why
-        "length",  # a wish for the length could not be met
-        "cut",  # the summary ends at a limit of the writer
-        "input",  # what was changed before reading
-    ]
+    kind: WarningKind
     message: str
 
 
 Status: TypeAlias = Literal[
     "ok",  # every statement is quoted or supported
-    "warning",  # a statement is contradicted, or the summary was cut off
+    "warning",  # a statement is contradicted: its reasons say why
     "unchecked",  # no statement is contradicted, and nothing verifies some of them
     "low_confidence",  # no statement mattered or had room
     "too_short",  # fewer than six words were said
@@ -314,7 +316,7 @@ def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
                 ],
             }
         )
-    kinds = {"not_read", "length", "cut", "input"}
+    kinds = get_args(WarningKind)
     coverage = record.get("coverage", {})
     status = record.get("status", "ok")
     return {

@@ -37,7 +37,7 @@ FULL = Summary(
         ),
     ),
     coverage=Coverage(2, 2, 9, 9),
-    warnings=(Warning("cut", "it was cut"),),
+    warnings=(Warning("input", "it was cut"),),
     timings={"total": 1.5},
     writer="highlights",
 )
@@ -66,7 +66,7 @@ VERSION_3 = {
     "coverage": {"utterances": 2, "utterances_read": 2, "tokens": 9, "tokens_read": 8, "use": []},
     "warnings": [
         {"kind": "name", "message": "no Ann", "start": 0, "end": 3, "text": "Ann"},
-        {"kind": "cut", "message": "it was cut", "start": -1, "end": -1, "text": ""},
+        {"kind": "input", "message": "it was cut", "start": -1, "end": -1, "text": ""},
         {"kind": "removed", "message": "one is left out", "start": -1, "end": -1, "text": ""},
     ],
     "model": "default",
@@ -89,7 +89,7 @@ def test_a_summary_of_release_0_2_is_read() -> None:
     assert (second.verdict, second.reasons) == ("quoted", ())
     assert (summary.status, summary.writer) == ("warning", "default")
     assert (summary.coverage.words, summary.coverage.words_read) == (9, 8)
-    assert summary.warnings == (Warning("cut", "it was cut"),)
+    assert summary.warnings == (Warning("input", "it was cut"),)
 
 
 @pytest.mark.parametrize(

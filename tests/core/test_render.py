@@ -41,7 +41,7 @@ RESULT = Result(
         "warning",
         "nobody says 15",
         (QUOTED, WRONG, DOUBT),
-        warnings=(Warning("cut", "it was_cut"),),
+        warnings=(Warning("input", "it was_cut"),),
         writer="w",
     ),
     TALK,

@@ -59,8 +59,9 @@ class EndpointConfig(Config):
     ``timeout``: seconds for one answer, from its first byte to its last. ``retries``: further
     tries after a failure that may pass, each waiting twice as long. ``at_once``: requests at a
     time. ``budget``: tokens of all requests and answers of a run, as the server counts them (or as
-    estimated, where it does not); what would go beyond it is not asked. ``prompt``: a file with the
-    instruction, instead of `INSTRUCTION`.
+    estimated, where it does not); what would go beyond it is not asked. ``max_tokens``: of one
+    answer. ``temperature``, ``seed``: of its sampling. ``prompt``: a file with the instruction,
+    instead of `INSTRUCTION`.
     """
 
     timeout: float = Field(60.0, gt=0, le=3600)
