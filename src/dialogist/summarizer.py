@@ -20,7 +20,6 @@ from dialogist.records import (
     JSON,
     Coverage,
     Dialogue,
-    Draft,
     Statement,
     Status,
     Summary,
@@ -198,7 +197,8 @@ class Summarizer:
         except ModelError:
             raise
         except Exception as error:  # a bug of ours, or of a writer: the others go on
-            result = Result(failed(dialogue, error), Dialogue((), dialogue.id))
+            summary = failed(dialogue, error, tells=options.mask is None)
+            result = Result(summary, Dialogue((), dialogue.id))
         timings = {**result.summary.timings, "total": round(time.perf_counter() - begin, 6)}
         writer = self.writer
         summary = replace(
@@ -225,6 +225,11 @@ class Summarizer:
             privacy = privacy_of(names=options.mask_names)
             masks = mask_dialogue(dialogue, privacy)
             if options.mask == "input" or self.form is not None:  # a form quotes what it reads
+                called = {
+                    u.speaker: masked.speaker
+                    for u, masked in zip(dialogue.utterances, masks[0].utterances, strict=True)
+                }
+                options = replace(options, focus=called.get(options.focus or "", options.focus))
                 dialogue = masks[0]
         summary = refused(dialogue, self.writer.language)
         if summary is not None:
@@ -232,7 +237,7 @@ class Summarizer:
         begin = time.perf_counter()
         drafts = self.writer.write(dialogue, self.form, options)
         written = time.perf_counter()
-        summary = summary_of(dialogue, drafts, ground(dialogue, drafts, self.verifier), options)
+        summary = summary_of(dialogue, ground(dialogue, drafts, self.verifier), options)
         timings = {
             "write": round(written - begin, 6),
             "ground": round(time.perf_counter() - written, 6),
@@ -251,12 +256,7 @@ class Summarizer:
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
 
 
-def summary_of(
-    dialogue: Dialogue,
-    drafts: list[Draft],
-    statements: list[Statement],
-    options: SummaryOptions,
-) -> Summary:
+def summary_of(dialogue: Dialogue, statements: list[Statement], options: SummaryOptions) -> Summary:
     """The summary that statements make, with its status and why it is that."""
     status, reason = _status(dialogue, statements, options)
     warnings = (Warning("length", reason),) if not statements and options.words else ()
@@ -313,14 +313,16 @@ def _coverage(dialogue: Dialogue, read: bool) -> Coverage:
     return Coverage(count, count * read, words, words * read)
 
 
-def failed(dialogue: Dialogue, error: Exception) -> Summary:
+def failed(dialogue: Dialogue, error: Exception, tells: bool = True) -> Summary:
     """Log what went wrong with a dialogue, and return the record that stands for its summary.
 
     What a person can cause is told as it is. Any other failure has an id, made of what went wrong
     and where: the same fault has the same id, in the record, in the log and in a report to us.
+    Unless it ``tells``, the record leaves out the error's own words, which may quote the dialogue.
     """
     message = " ".join(str(error).split())[:_LONGEST]
     named = f"{dialogue.id}: " if dialogue.id else ""
+    name, number = type(error).__name__, ""
     if isinstance(error, DialogistError):
         LOGGER.error("%s%s", named, message)
     else:
@@ -329,13 +331,11 @@ def failed(dialogue: Dialogue, error: Exception) -> Summary:
             path = Path(frame.filename)
             if path.is_relative_to(_PACKAGE):
                 place = f"{path.relative_to(_PACKAGE).as_posix()}:{frame.lineno}"
-        name = type(error).__name__
-        number = hashlib.sha256(f"{name} {place}".encode()).hexdigest()[:8]
-        message = f"{name}: {message}" if message else name
-        LOGGER.error("%serror %s at %s: %s", named, number, place, message, exc_info=error)
-        message = f"{message} (error {number})"
-    coverage = _coverage(dialogue, read=False)
-    return Summary("", dialogue.id, "error", message, (), coverage)
+        code = hashlib.sha256(f"{name} {place}".encode()).hexdigest()[:8]
+        message, number = (f"{name}: {message}" if message else name), f" (error {code})"
+        LOGGER.error("%serror %s at %s: %s", named, code, place, message, exc_info=error)
+    reason = f"{message if tells else name}{number}"
+    return Summary("", dialogue.id, "error", reason, (), _coverage(dialogue, read=False))
 
 
 def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:

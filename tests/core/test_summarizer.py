@@ -201,6 +201,18 @@ def test_masks(stage: str) -> None:
     )
     assert ("415" in str(writer.read)) == (stage == "output")
     assert "415" not in str(result)
+    focused = Summarizer().results([CALL], mask=stage, mask_names="all", focus="Customer")
+    assert next(focused).summary.status == "ok"
+
+
+def test_a_record_of_a_failure_shows_nobodys_data_where_masks_are_wanted() -> None:
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        raise ValueError("cannot call 415-555-0132")
+
+    reasons = [one(drafts=drafts, mask=stage).summary.reason for stage in (None, "input")]
+    assert ["415" in reason for reason in reasons] == [True, False]
+    assert reasons[1].startswith("ValueError (error ")
+    assert one(mask="input", focus="Zed").summary.reason == "UsageError"
 
 
 def test_what_the_profile_knows_of_the_customers_own_things() -> None:
