@@ -92,6 +92,7 @@ def test_what_is_no_html_stays(text):
 
 def test_mail_that_is_replied_to_is_left_out():
     html = '<div>Thanks!</div><div class="gmail_quote">Ann wrote:<div>old</div></div><p>Bo</p>'
+    assert message_text('<p>Hi</p><br class="gmail_quote"><p>Bo</p>') == "Hi\n\nBo"
     assert message_text(html) == "Thanks!\n\nBo"
     plain = "Thanks!\n\nOn Mon, 3 May 2024 at 10:00, Ann Lee <a@b.c> wrote:\n> old\n>\n> text\n"
     assert message_text(plain) == "Thanks!"
