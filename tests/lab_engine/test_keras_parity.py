@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.models.transformer import Transformer
-from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.recipe.recipe_config import read_recipe
-from dialogist.tensors import Batch
+from dialogist_lab.models.generator import Batch
+from dialogist_lab.models.transformer import Transformer, TransformerConfig
+from dialogist_lab.recipe import read_recipe
+from dialogist_lab.training.objective import CrossEntropy
 
 FILE = Path(__file__).with_name("keras_parity.npz")
 SMALL = {"d_model": 8, "key_width": 8, "feed_forward": 12, "dropout": 0, "attention_dropout": 0}
@@ -32,7 +32,7 @@ def keras_order() -> Iterator[str]:
         ("encoder", ("attention",)),
         ("decoder", ("self_attention", "cross_attention")),
     ):
-        yield f"{'source' if stack == 'encoder' else 'target'}_embedding.weight"
+        yield f"{'source' if stack == 'encoder' else 'target'}.table.weight"
         for layer in (f"{stack}.layers.{i}" for i in range(LAYERS)):
             for attention in attentions:
                 yield from _dense(f"{layer}.{attention}", ("query", "key", "value", "output"))
@@ -55,7 +55,7 @@ def in_our_layout(flat: np.ndarray, model: Transformer) -> dict[str, Tensor]:
     found = {}
     for name, part in zip(keras_order(), np.split(flat, ends[:-1]), strict=True):
         shape = shapes[name]
-        turned = len(shape) == 2 and "embedding" not in name
+        turned = len(shape) == 2 and "table" not in name
         values = torch.from_numpy(part.copy())
         found[name] = values.view(*shape[::-1]).t() if turned else values.view(shape)
     return found
@@ -63,7 +63,8 @@ def in_our_layout(flat: np.ndarray, model: Transformer) -> dict[str, Tensor]:
 
 @pytest.fixture
 def model(stored: Stored) -> Transformer:
-    config = read_recipe("dialogsum-report-1", []).model.model_copy(update=SMALL)
+    config = read_recipe("dialogsum-report-1").model.model_copy(update=SMALL)
+    assert isinstance(config, TransformerConfig)
     built = config.build(VOCABULARY)
     built.load_state_dict(in_our_layout(stored["weights"], built))
     return built
@@ -73,7 +74,7 @@ def model(stored: Stored) -> Transformer:
 def batch(stored: Stored) -> Batch:
     source, target = (torch.from_numpy(stored[name]).long() for name in ("source", "target"))
     given, real = target[:, :-1], target[:, 1:]
-    return Batch(source, source != 0, given, real, real != 0)
+    return Batch(source, source != 0, given, real, real != 0, torch.zeros_like(source))
 
 
 def test_probabilities(model: Transformer, batch: Batch, stored: Stored) -> None:

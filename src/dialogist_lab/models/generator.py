@@ -1,0 +1,257 @@
+"""The model contract: what the trainer, objectives and search see of any kind of model.
+
+A family of models is one file with an `XConfig(ModelConfig)` and an `X(Generator)`, and one line in
+`MODELS`. Nobody outside that file asks for the concrete class.
+
+Shapes, for the whole laboratory:
+
+    B dialogues            U utterances per dialogue     S tokens of a (flat) source
+    T target tokens        K key points                  N rows in search (B x beams)
+    M real target positions of a batch                   R sub-summaries of a batch
+    H heads                D width of the model          V vocabulary
+    X = V + E: the vocabulary and the batch's largest number E of unknown words that can be copied
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.config import Config
+from dialogist.errors import nearest
+from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
+
+PLAN_PAD, PLAN_BOS, PLAN_EOS = 0, 1, 2
+FIRST_KEY_POINT = 3
+"""Ids of key points: padding, begin, end, then the labels in their rule pack's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensors:
+    """Tensors that move together."""
+
+    def to(self, device: torch.device) -> Self:
+        """The same on another device."""
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(
+            self, **{k: v.to(device) for k, v in parts.items() if isinstance(v, Tensor | _Tensors)}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(_Tensors):
+    """The key-point sequences of B dialogues and their R sub-summaries, dialogue by dialogue.
+
+    Attributes:
+        key_points_in: (B, K + 1) ids of key points: begin, then the sequence.
+        key_points_out: (B, K + 1) the sequence, then end. key_points_mask: True where real.
+        owner: (R,) the dialogue of each sub-summary. place: (R,) its place in the sequence.
+        target_in: (R, T) token ids, the begin symbol first. target_out: then the end symbol.
+        target_mask: (R, T) True where ``target_out`` is real.
+    """
+
+    key_points_in: Tensor
+    key_points_out: Tensor
+    key_points_mask: Tensor
+    owner: Tensor
+    place: Tensor
+    target_in: Tensor
+    target_out: Tensor
+    target_mask: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(_Tensors):
+    """Padded token ids of several dialogues.
+
+    Attributes:
+        source: (B, S) token ids, begin and end symbols in, padded at the right.
+        source_mask: (B, S) True where ``source`` is real.
+        target_in: (B, T) the decoder's input: begin symbol, then the summary.
+        target_out: (B, T) what it shall predict: the summary, then the end symbol.
+        target_mask: (B, T) True where ``target_out`` is real.
+        utterance: (B, S) which utterance (from 0) a position belongs to; -1 at begin, end, padding.
+        copied: (B, S) ``source`` with the unknown words told apart: V + i is the i-th one of its
+            dialogue. None: there are none. They stand in ``target_out``, too, never where a model
+            looks ids up in its table.
+        extra: E, how many different unknown words the richest dialogue has.
+        plan: key points and sub-summaries, where the data have them.
+
+    For use without references T is 0.
+    """
+
+    source: Tensor
+    source_mask: Tensor
+    target_in: Tensor
+    target_out: Tensor
+    target_mask: Tensor
+    utterance: Tensor
+    copied: Tensor | None = None
+    extra: int = 0
+    plan: Plan | None = None
+
+    def __len__(self) -> int:
+        return self.source.shape[0]
+
+    def with_targets(self, target_in: Tensor, target_out: Tensor, target_mask: Tensor) -> "Batch":
+        """The same dialogues with other targets, (B, T) each."""
+        return replace(
+            self, target_in=target_in, target_out=target_out, target_mask=target_mask, plan=None
+        )
+
+    @property
+    def copy_ids(self) -> Tensor:
+        """(B, S) what copying each position would say."""
+        return self.source if self.copied is None else self.copied
+
+
+class TokenLogProbs(NamedTuple):
+    """Per target position: the log-probability of the target, and the mean over the vocabulary."""
+
+    target: Tensor  # (M,) fp32
+    mean: Tensor | None  # (M,) fp32, where it was asked for
+
+
+class TokenDistribution(Protocol):
+    """The next-token distributions at M positions, over X tokens; computed as far as asked for."""
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        """Log-probabilities of given tokens (M,), and their mean over V for label smoothing."""
+        ...
+
+    def all(self) -> Tensor:
+        """(M, X) natural-log probabilities, fp32."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What teacher forcing gives.
+
+    Attributes:
+        log_probs: the distributions at the real target positions, dialogue by dialogue; padding
+            is never projected to the vocabulary.
+        targets: (M,) the token each position shall predict: ``target_out[target_mask]``.
+        attention: every layer's weights under the names of the reports, if they were asked for.
+        coverage: (M,) how much each position attends again to where those before it did, 0 to 1
+            (See et al. 2017, equation 12); None of models that do not keep count.
+        plan: the same at every key point (end in), of models that plan.
+    """
+
+    log_probs: TokenDistribution
+    targets: Tensor
+    attention: dict[str, Tensor] = field(default_factory=dict)
+    coverage: Tensor | None = None
+    plan: "Outputs | None" = None
+
+
+class RecipeLimits(Protocol):
+    """What of a recipe a model is checked against."""
+
+    @property
+    def longest_source(self) -> int | None:
+        """Tokens of a source at most; None: any number."""
+        ...
+
+    @property
+    def longest_utterance(self) -> int | None:
+        """Tokens of an utterance at most; None: any number."""
+        ...
+
+    @property
+    def longest_target(self) -> int | None:
+        """Tokens that a decoder is fed at most, begin symbol in; None: any number."""
+        ...
+
+    @property
+    def labels(self) -> int:
+        """Key points of the rule pack; 0 without one."""
+        ...
+
+
+class ModelConfig(Config):
+    """The configuration of a model of some ``kind``; `build` makes the model.
+
+    ``kind``: the family, a key of `MODELS`.
+    """
+
+    kind: str
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can say words of the source that its vocabulary does not have."""
+        return bool(getattr(self, "pointer", False))
+
+    def build(self, vocabulary: int) -> "Generator":
+        """A new model with fresh weights (drawn from torch's generator)."""
+        raise NotImplementedError
+
+    def check(self, limits: RecipeLimits) -> Iterator[str]:
+        """What keeps a recipe from training a model of this configuration, one line each."""
+        yield from ()
+
+
+class Generator(nn.Module):
+    """A sequence-to-sequence model.
+
+    Under `torch.autocast` it computes in bf16 with fp32 weights; losses and sums are fp32.
+    """
+
+    config: ModelConfig
+
+    @abstractmethod
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing over a batch with targets; with all attention weights if asked for."""
+
+    @abstractmethod
+    def start(self, batch: Batch) -> State:
+        """Encode; the state has one row per dialogue."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
+
+    @torch.no_grad()
+    def generate(
+        self, batch: Batch, options: DecodingOptions, symbols: Symbols
+    ) -> list[Hypothesis]:
+        """The best hypothesis of each dialogue; models that plan have a search of their own."""
+        return search(self, self.start(batch), batch.source, options, symbols)
+
+
+MODELS: dict[str, str] = {
+    "transformer": "dialogist_lab.models.transformer:TransformerConfig",
+    "pretrained": "dialogist_lab.models.pretrained:PretrainedConfig",
+    "recurrent": "dialogist_lab.papers.recurrent:RecurrentConfig",
+    "hierarchical": "dialogist_lab.papers.hierarchical:HierarchicalConfig",
+    "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterConfig",
+}
+"""Kinds of models, and the class of their configuration."""
+
+_C = TypeVar("_C", bound=Config)
+
+
+def config_of_kind(base: type[_C], kinds: Mapping[str, str], default: str) -> Callable[[Any], _C]:
+    """A pydantic validator that makes the configuration that ``kind`` names.
+
+    Modules are imported when a recipe names them: so the engine does not import the papers.
+    """
+
+    def make(values: Any) -> _C:
+        if isinstance(values, base):
+            return values
+        if not isinstance(values, Mapping):
+            raise ValueError("must hold 'key: value' lines")
+        kind = values.get("kind", default)
+        if kind not in kinds:
+            hint = nearest(str(kind), kinds)
+            raise ValueError(f"unknown kind '{kind}'{hint} (there are: {', '.join(kinds)})")
+        module, _, name = kinds[kind].partition(":")
+        config: type[_C] = getattr(import_module(module), name)
+        return config.model_validate(values)
+
+    return make

@@ -1,0 +1,189 @@
+"""The flat encoder-decoder Transformer: the DialogSum reports' network and its modern form.
+
+Sources: Vaswani et al. 2017; report 1 (Listings 2-6), reports 2 and 3 (appendices). With the
+options of the recipe ``dialogsum-report-1`` it is that network exactly: key width = d_model per
+head, post-norm with eps 1e-6, ReLU, embeddings scaled by sqrt(d), separate untied embeddings,
+dropout on embeddings, attention weights and feed-forward output, Keras' initial values.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from dialogist_lab.decoding import State
+from dialogist_lab.models.generator import (
+    Batch,
+    Generator,
+    ModelConfig,
+    Outputs,
+    RecipeLimits,
+    TokenDistribution,
+)
+from dialogist_lab.models.transformer_blocks import (
+    Activation,
+    DecoderState,
+    Dropout,
+    LayerShape,
+    MappedEmbedding,
+    MultiHeadAttention,
+    PositionKind,
+    Positions,
+    TokenEmbedding,
+    TransformerDecoder,
+    TransformerEncoder,
+    initialise_module,
+)
+from dialogist_lab.models.vocabulary_output import (
+    CopyMemory,
+    LogProbs,
+    Pointer,
+    PointerLogProbs,
+    VocabularyProjection,
+)
+
+
+class TransformerConfig(ModelConfig):
+    """Options of the Transformer; see `LayerShape` for those of a layer.
+
+    ``embedding``: the width of the tables (d_e), mapped to ``d_model`` by a linear layer where the
+    two differ (KDD'19 paper, section 3.3.2); None means ``d_model``. ``key_width`` None means
+    ``d_model // heads``; the reports have ``d_model``. ``positions``: a fixed or a learned table.
+    ``source_positions``, ``target_positions``: the longest sequences. ``share_embeddings``: source
+    and summary have one table. ``tie_output``: the output layer uses that of the summary.
+    ``scale_embeddings``: multiply them by the root of the width. ``pointer``: words of the source
+    can be copied. ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot
+    uniform, as the reports' framework does) or ``scaled`` (embeddings normal with deviation
+    d_e^-0.5, so that, scaled, they have unit variance).
+    """
+
+    kind: Literal["transformer"] = "transformer"
+    d_model: int = Field(256, ge=1, le=8192)
+    embedding: int | None = Field(None, ge=1, le=8192)
+    heads: int = Field(4, ge=1, le=256)
+    key_width: int | None = Field(None, ge=1, le=8192)
+    feed_forward: int = Field(1024, ge=1, le=65536)
+    encoder_layers: int = Field(3, ge=1, le=64)
+    decoder_layers: int = Field(3, ge=1, le=64)
+    dropout: float = Field(0.1, ge=0, lt=1)
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    attention_output_dropout: float = Field(0.1, ge=0, lt=1)
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
+    norm: Literal["post", "pre"] = "pre"
+    norm_eps: float = Field(1e-6, gt=0)
+    activation: Activation = "relu"
+    reuse_second_norm: bool = False
+    positions: PositionKind = "sinusoidal"
+    source_positions: int = Field(512, ge=3, le=65536)
+    target_positions: int = Field(128, ge=3, le=65536)
+    share_embeddings: bool = True
+    tie_output: bool = True
+    scale_embeddings: bool = True
+    pointer: bool = False
+    initialisation: Literal["keras", "scaled"] = "scaled"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "TransformerConfig":
+        if self.key_width is None and self.d_model % self.heads:
+            raise ValueError(
+                f"'d_model' {self.d_model} is no multiple of 'heads' {self.heads}: set 'key_width'"
+            )
+        if self.tie_output and self.embedding not in (None, self.d_model):
+            raise ValueError(
+                f"'tie_output' needs 'embedding' {self.embedding} to be 'd_model' {self.d_model}: "
+                "set one of them so, or 'tie_output' to false"
+            )
+        return self
+
+    def check(self, limits: RecipeLimits) -> Iterator[str]:
+        """What its tables of positions hold."""
+        if limits.longest_source is None or limits.longest_source > self.source_positions:
+            yield (
+                "preparation.limits.source_tokens must be at most model.source_positions "
+                f"({self.source_positions})"
+            )
+        if limits.longest_target is None or limits.longest_target > self.target_positions:
+            yield (
+                "preparation.limits.summary_tokens and every decoding.max_tokens + 1 must be at "
+                f"most model.target_positions ({self.target_positions})"
+            )
+
+    def layer_shape(self) -> LayerShape:
+        """What all layers have in common."""
+        names = {f.name for f in fields(LayerShape)} - {"width", "key_width"}
+        options = {name: getattr(self, name) for name in names}
+        key_width = self.key_width or self.d_model // self.heads
+        return LayerShape(width=self.d_model, key_width=key_width, **options)
+
+    def build(self, vocabulary: int) -> "Transformer":
+        """A new model with fresh weights (drawn from torch's generator)."""
+        return Transformer(self, vocabulary)
+
+
+class Transformer(Generator):
+    """Encoder-decoder over flat token sequences."""
+
+    config: TransformerConfig
+
+    def __init__(self, config: TransformerConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        width, shape = config.d_model, config.layer_shape()
+        own = config.embedding or width
+        source = MappedEmbedding(vocabulary, own, width)
+        target = source if config.share_embeddings else MappedEmbedding(vocabulary, own, width)
+        source_positions = Positions(config.positions, config.source_positions, width)
+        target_positions = Positions(config.positions, config.target_positions, width)
+        dropout, scaled = Dropout(config.dropout), config.scale_embeddings
+        self.source = TokenEmbedding(source, source_positions, dropout, scaled)
+        self.target = TokenEmbedding(target, target_positions, dropout, scaled)
+        self.encoder = TransformerEncoder(config.encoder_layers, shape)
+        self.decoder = TransformerDecoder(config.decoder_layers, shape)
+        self.output = VocabularyProjection(width, vocabulary)
+        self.pointer = Pointer(width) if config.pointer else None
+        for module in self.modules():
+            initialise_module(module, config.initialisation)
+        for module in self.modules() if config.initialisation == "keras" else ():
+            if isinstance(module, MultiHeadAttention):
+                module.initialise_as_keras()
+        if config.tie_output:
+            self.output.weight = target.weight
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
+        memory, weights = self.encoder(self.source(batch.source), batch.source_mask, need_weights)
+        maps = {f"encoder_layer{i}_self_att": w for i, w in enumerate(weights, 1)}
+        x = self.target(batch.target_in)
+        hidden, state, attention = self.decoder(x, self._start(memory, batch), need_weights)
+        distribution = self._distribution(hidden, state, batch.target_mask)
+        return Outputs(distribution, batch.target_out[batch.target_mask], maps | attention)
+
+    def start(self, batch: Batch) -> DecoderState:
+        """Encode and project the memory once; B rows."""
+        memory, _ = self.encoder(self.source(batch.source), batch.source_mask)
+        return self._start(memory, batch)
+
+    def _start(self, memory: Tensor, batch: Batch) -> DecoderState:
+        state: DecoderState = self.decoder.start(memory, batch.source_mask)
+        if self.pointer is None:
+            return state
+        return replace(state, copies=self.pointer.memory(memory, batch))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
+        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
+        assert isinstance(state, DecoderState)
+        x = self.target(tokens[:, None], state.position)
+        hidden, after, _ = self.decoder(x, state)
+        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
+        return self._distribution(hidden, after, real).all(), after
+
+    def _distribution(self, hidden: Tensor, state: DecoderState, real: Tensor) -> TokenDistribution:
+        """The next token's, at those decoder states (N, T, D) that are ``real`` (N, T)."""
+        generated = LogProbs(self.output, hidden[real])
+        if self.pointer is None:
+            return generated
+        assert isinstance(state.copies, CopyMemory)
+        return PointerLogProbs(generated, self.pointer(hidden, state.copies, real))

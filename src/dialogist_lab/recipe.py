@@ -1,0 +1,188 @@
+"""`Recipe`: one YAML file that says everything about a training run; it only composes."""
+
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from dialogist.config import Config, find_file, override, read_yaml
+from dialogist.errors import ConfigError
+from dialogist_lab.data.encoding import Limits
+from dialogist_lab.data.preparation import Preparation, PreparationConfig, RulePack
+from dialogist_lab.data.vocabulary import TokenizerConfig
+from dialogist_lab.decoding import DecodingOptions
+from dialogist_lab.models.generator import MODELS, ModelConfig, config_of_kind
+from dialogist_lab.models.transformer import TransformerConfig
+from dialogist_lab.training.objective import OBJECTIVES, CrossEntropyConfig, ObjectiveConfig
+from dialogist_lab.training.trainer import TrainingConfig
+
+
+class DataSet(Config):
+    """One data file (below the data folder, or absolute) and which of its rows to leave out.
+
+    ``path``: the file or folder. ``format``: its input format (docs/reference/formats.md).
+    ``exclude``: a file with one dialogue id a line to leave out.
+    """
+
+    path: str
+    format: str = "auto"
+    exclude: str | None = None
+
+
+class DataConfig(Config):
+    """``train``: sets to learn from. ``dev``: sets to validate on."""
+
+    train: list[DataSet] = Field(min_length=1)
+    dev: list[DataSet] = Field(default_factory=list)
+
+
+class LimitedPreparation(PreparationConfig):
+    """The preparation, and ``limits``: lengths in tokens (`dialogist_lab.data.encoding`)."""
+
+    limits: Limits = Limits()
+
+    def build(self) -> Preparation:
+        """The preparation, with its rule pack.
+
+        Raises:
+            ConfigError: there is no such rule pack, or it is at fault.
+        """
+        return Preparation(self, self.pack)
+
+    @property
+    def pack(self) -> RulePack | None:
+        """The rule pack that cuts references."""
+        if self.key_points is None:
+            return None
+        from dialogist.forms.key_points import load_pack  # what most recipes do not need
+
+        return load_pack(self.key_points)
+
+
+class ValidationConfig(Config):
+    """What is measured while training.
+
+    The loss on dev after every epoch, and ROUGE of real summaries now and then and after the last.
+    ``rouge_every``: epochs between these. ``dev_examples``: the first so many dev dialogues are
+    summarised (None: all). ``samples``: summaries that are written into the log. ``decoding``: how
+    they are searched for.
+    """
+
+    rouge_every: int = Field(2, ge=1)
+    dev_examples: int | None = Field(200, ge=1)
+    samples: int = Field(3, ge=0)
+    decoding: DecodingOptions = DecodingOptions(strategy="greedy")
+
+
+class VectorsConfig(Config):
+    """Which file of word vectors the token embeddings start from.
+
+    ``path``: lines of a word and its numbers (GloVe, word2vec), below the data folder or absolute.
+    """
+
+    path: str = Field(min_length=1)
+
+
+class Recipe(Config):
+    """A whole training run.
+
+    ``name``, ``description``: for lists. ``data``: files to train on and to validate on.
+    ``preparation``: what a model is given of a dialogue. ``tokenizer``: trained at the start of the
+    run. ``continues``: the recipe of the run that this one is a further stage of; ``start``: that
+    run's folder, whose tokenizer and weights it begins with. ``vectors``: word vectors to begin
+    with. ``model``: the network. ``objective``: what training minimizes. ``training``: how long and
+    how it is trained. ``validation``: what is measured on the way. ``decoding``: how the trained
+    model writes. ``licence``, ``card``: what users of the model have to know.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    data: DataConfig
+    preparation: LimitedPreparation = LimitedPreparation()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: Annotated[
+        SerializeAsAny[ModelConfig],
+        BeforeValidator(config_of_kind(ModelConfig, MODELS, "transformer")),
+    ] = TransformerConfig()
+    vectors: VectorsConfig | None = None
+    start: str | None = None
+    continues: str | None = None
+    objective: Annotated[
+        SerializeAsAny[ObjectiveConfig],
+        BeforeValidator(config_of_kind(ObjectiveConfig, OBJECTIVES, "cross-entropy")),
+    ] = CrossEntropyConfig()
+    training: TrainingConfig = TrainingConfig()
+    validation: ValidationConfig = ValidationConfig()
+    decoding: DecodingOptions = DecodingOptions()
+    licence: str = ""
+    card: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Recipe":
+        for problem in self._problems():
+            raise ValueError(problem)
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        yield from self.objective.check(self.model)
+        yield from self.model.check(self)
+        if self.preparation.unknown == "copied" and not (
+            self.model.copies and self.tokenizer.kind == "word"
+        ):
+            yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
+        measured = ("dev_loss", "dev_rouge1", "dev_rouge2", "dev_rougeL")
+        if self.training.select_by not in measured:
+            yield f"training.select_by must be one of {', '.join(measured)}"
+
+    @property
+    def longest_source(self) -> int | None:
+        """As `RecipeLimits`."""
+        return self.preparation.limits.source_tokens
+
+    @property
+    def longest_utterance(self) -> int | None:
+        """As `RecipeLimits`."""
+        return self.preparation.limits.utterance_tokens
+
+    @property
+    def longest_target(self) -> int | None:
+        """As `RecipeLimits`: what is learned, and what search may be asked for."""
+        limits = self.preparation.limits
+        written = limits.summary_tokens
+        if self.preparation.key_points is not None and limits.sub_summary_tokens is not None:
+            written = limits.sub_summary_tokens + 1
+        if written is None:
+            return None
+        decoded = max(self.decoding.max_tokens, self.validation.decoding.max_tokens)
+        return max(written, 1 + decoded)
+
+    @property
+    def labels(self) -> int:
+        """As `RecipeLimits`."""
+        pack = self.preparation.pack
+        return 0 if pack is None else len(pack.labels)
+
+
+def bundled_recipes() -> dict[str, Path]:
+    """The recipes that come with the laboratory, by name."""
+    package = Path(str(resources.files("dialogist_lab")))
+    folders = (package / "assets" / "recipes", package / "papers" / "recipes")
+    paths = sorted(path for folder in folders for path in folder.glob("*.yaml"))
+    return {path.stem: path for path in sorted(paths, key=lambda path: path.stem)}
+
+
+def read_recipe(name_or_path: str, assignments: Sequence[str] = ()) -> Recipe:
+    """Read a recipe, bundled or a file, and apply ``key.key=value`` assignments.
+
+    Raises:
+        ConfigError: no such recipe, or a key or value in it is wrong.
+    """
+    path = find_file("recipe", name_or_path, bundled_recipes())
+    values: dict[str, Any] = {"name": path.stem, **read_yaml(path)}
+    try:
+        return Recipe.parse(override(values, assignments), str(path))
+    except ConfigError as error:
+        settings = " ".join(f"--set {assignment}" for assignment in assignments)
+        raise ConfigError(f"{error}{f' (with {settings})' if settings else ''}") from None

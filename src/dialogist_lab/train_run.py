@@ -1,0 +1,459 @@
+"""From a recipe to a run folder, and from a run folder to a writer.
+
+RUN/config.yaml               the effective recipe, every default spelled out
+RUN/tokenizer.json            text to ids
+RUN/checkpoint.safetensors    all that training goes on from
+RUN/log.jsonl                 losses, scores and samples; no clock
+RUN/model.safetensors         the finished weights
+"""
+
+import gzip
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from dialogist.config import differences, read_yaml, to_yaml
+from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
+from dialogist.files import alone_in
+from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
+from dialogist.language.tokens import split_sentences
+from dialogist.records import Dialogue, Draft, SummaryOptions
+from dialogist_lab.data.batching import TokenBucketConfig, TrainingData, collate
+from dialogist_lab.data.encoding import Encoded, EncodedPair, encode
+from dialogist_lab.data.preparation import Example, Preparation
+from dialogist_lab.data.vocabulary import Tokenizer, read_pipeline
+from dialogist_lab.decoding import DecodingOptions, Hypothesis
+from dialogist_lab.evaluation.metric import Case, score
+from dialogist_lab.evaluation.rouge_bleu import Rouge
+from dialogist_lab.models.generator import Generator
+from dialogist_lab.recipe import DataSet, Recipe
+from dialogist_lab.training.objective import Objective
+from dialogist_lab.training.trainer import (
+    BEST,
+    CHECKPOINT,
+    Processes,
+    Progress,
+    Trainer,
+    TrainingReporter,
+    Validation,
+    write_atomically,
+    write_tensors,
+)
+
+CONFIG, TOKENIZER, MODEL = "config.yaml", "tokenizer.json", "model.safetensors"
+
+MEASURED = ("rouge1", "rouge2", "rougeL")
+_TOGETHER = 32  # dialogues that are written about at once
+
+
+def train_recipe(
+    recipe: Recipe,
+    data: Path,
+    run: Path,
+    device: torch.device,
+    reporter: TrainingReporter,
+    resume: bool = False,
+) -> None:
+    """Train in the folder ``run``, or go on training there.
+
+    Every process that `torchrun` started calls this; the first one writes. Files are looked for
+    below ``data``.
+
+    Raises:
+        CheckpointError: ``run`` holds another run, or one that ``resume`` was not said for.
+        ConfigError, DataError, ModelError: something that the recipe names is missing or at fault.
+        Interrupted: on SIGINT or SIGTERM, with everything saved.
+    """
+    processes = Processes(device)
+    if recipe.continues is not None and recipe.start is None:
+        raise ConfigError(
+            f"{recipe.name} goes on from a trained {recipe.continues}: --set start=RUN, or begin "
+            "with nothing: --set continues=null"
+        )
+    if processes.first:
+        run.mkdir(parents=True, exist_ok=True)
+        with alone_in(run, "training"):
+            _settle(recipe, run, resume)
+            _train(recipe, data, run, device, reporter)
+    else:
+        _train(recipe, data, run, device, reporter)
+
+
+def _settle(recipe: Recipe, run: Path, resume: bool) -> None:
+    """Write the effective recipe, or see that the run's own is the same, or a shorter one."""
+    path = run / CONFIG
+    if (run / CHECKPOINT).exists():
+        if not resume:
+            raise CheckpointError(
+                f"{run}: holds a run: --resume goes on with it; or give another --output"
+            )
+        there, now = read_yaml(path), recipe.model_dump(mode="json")
+        for words in ("description", "licence", "card"):  # they may change
+            there.pop(words, None)
+            now.pop(words, None)
+        if there["training"]["epochs"] < now["training"]["epochs"]:
+            there["training"]["epochs"] = now["training"]["epochs"]
+        if changed := differences(there, now):
+            raise CheckpointError(
+                f"{run}: holds a run with other settings ({'; '.join(changed[:3])}): give another "
+                "--output; only training.epochs can be raised"
+            )
+    else:
+        (run / TOKENIZER).unlink(missing_ok=True)
+    write_atomically(path, lambda new: new.write_text(to_yaml(recipe), encoding="utf-8"))
+
+
+def _train(
+    recipe: Recipe, data: Path, run: Path, device: torch.device, reporter: TrainingReporter
+) -> None:
+    processes = Processes(device)
+    preparation = recipe.preparation.build()
+    dialogues = list(read_sets(recipe.data.train, data, reporter))
+    dev = list(read_sets(recipe.data.dev, data, reporter))
+    examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+    if processes.first and not (run / TOKENIZER).exists():
+        tokenizer = _first_tokenizer(recipe, examples, reporter)
+        write_atomically(run / TOKENIZER, tokenizer.save)
+    processes.gathered(0)  # the others wait for the tokenizer
+    tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
+    coder = Coder(recipe, preparation, tokenizer)
+    train = TrainingData(coder.pairs("train", examples, reporter), tokenizer.symbols)
+    held_out = [preparation.prepare(dialogue) for dialogue in dev]
+    dev_data = TrainingData(coder.pairs("dev", held_out, reporter), tokenizer.symbols)
+    torch.manual_seed(recipe.training.seed)
+    model = recipe.model.build(len(tokenizer)).to(device)
+    if recipe.start is not None:
+        _take_weights(model, Path(recipe.start))
+    if recipe.vectors is not None:
+        path = data / recipe.vectors.path
+        reporter.note(use_vectors(model, tokenizer, path, recipe.training.seed))
+    parameters = sum(p.numel() for p in model.parameters())
+    reporter.note(f"{parameters:,} parameters, vocabulary {len(tokenizer):,}")
+    objective = recipe.objective.build(tokenizer.symbols)
+    trainer = Trainer(model, objective, train, recipe.training, run, reporter)
+    measured = [d for d in dev if d.references][: recipe.validation.dev_examples]
+    trained = TrainedModel(recipe, preparation, tokenizer, model, device)
+
+    def validate(epoch: int) -> Validation:
+        metrics: dict[str, float] = {}
+        samples: list[dict[str, Any]] = []
+        if dev_data.pairs:
+            metrics["dev_loss"] = mean_loss(model, objective, dev_data, device)
+        if measured and (
+            epoch % recipe.validation.rouge_every == 0 or epoch == recipe.training.epochs
+        ):
+            written = trained.write(measured, recipe.validation.decoding)
+            cases = [Case(w.text, d.references) for w, d in zip(written, measured, strict=True)]
+            scores = score(recipe.name, cases, [d.id for d in measured], [Rouge()])
+            metrics |= {f"dev_{kind}": scores.figure(f"{kind}.f1") for kind in MEASURED}
+            samples += (
+                {"id": d.id, "prediction": w.text, "references": list(d.references)}
+                for w, d in list(zip(written, measured, strict=True))[: recipe.validation.samples]
+            )
+        return Validation(metrics, samples)
+
+    trainer.fit(validate)
+    if processes.first:
+        write_tensors(run / MODEL, dict(model.named_parameters()))
+
+
+def _first_tokenizer(
+    recipe: Recipe, examples: Sequence[Example], reporter: TrainingReporter
+) -> Tokenizer:
+    if recipe.start is not None:
+        return Tokenizer(read_pipeline(Path(recipe.start) / TOKENIZER))
+    reporter.note(f"building the {recipe.tokenizer.kind} tokenizer")
+    preparation = recipe.preparation
+    return recipe.tokenizer.build(
+        tokenizer_texts(examples),
+        speakers=preparation.speakers != "inline",
+        entities=preparation.entities == "masked",
+    )
+
+
+def tokenizer_texts(examples: Iterable[Example]) -> Iterator[str]:
+    """What a tokenizer is trained on: every dialogue as one text, and every summary."""
+    for example in examples:
+        yield " ".join(f"{u.speaker} {u.text}".strip() for u in example.utterances)
+        yield from example.targets
+
+
+def read_sets(
+    sets: Sequence[DataSet], folder: Path, reporter: TrainingReporter
+) -> Iterator[Dialogue]:
+    """The dialogues of some data sets, less the excluded ones; bad records are counted.
+
+    Raises:
+        DataError: a file is missing or unreadable.
+    """
+    for data in sets:
+        path = folder / data.path
+        bad: list[ReadProblem] = []
+        if not path.exists():
+            raise DataError(f"{path}: no such data file; give the data folder with --data")
+        excluded: set[str] = set()
+        if data.exclude is not None:
+            try:
+                excluded = set((folder / data.exclude).read_text(encoding="utf-8").split())
+            except OSError as error:
+                raise DataError(f"{folder / data.exclude}: {error.strerror}") from None
+
+        for dialogue in read_dialogues(path, ReadOptions(format=data.format), bad.append):
+            if dialogue.id not in excluded:
+                yield dialogue
+        if bad:
+            reporter.note(f"{path}: {len(bad)} bad records left out, the first: {bad[0]}")
+
+
+class Coder:
+    """Dialogues to ids by a recipe."""
+
+    def __init__(self, recipe: Recipe, preparation: Preparation, tokenizer: Tokenizer) -> None:
+        self.limits, self.tokenizer = recipe.preparation.limits, tokenizer
+        self.labels = () if preparation.pack is None else tuple(preparation.pack.labels)
+        self.apart = recipe.preparation.unknown == "copied"
+
+    def encode(self, example: Example) -> Encoded:
+        """A prepared dialogue as ids, within the limits."""
+        return encode(example, self.tokenizer, self.limits, self.labels, self.apart)
+
+    def pairs(
+        self, what: str, examples: Iterable[Example], reporter: TrainingReporter
+    ) -> list[EncodedPair]:
+        """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
+        encoded = [self.encode(example) for example in examples if example.targets]
+        cut = [one for one in encoded if one.tokens_read < one.tokens]
+        lost = sum(one.tokens - one.tokens_read for one in cut)
+        summaries = sum(one.summaries_cut for one in encoded)
+        reporter.note(
+            f"{what}: {len(encoded):,} dialogues; {len(cut):,} exceed the source limit and lose "
+            f"{lost:,} tokens; {summaries:,} summaries are cut"
+        )
+        return [pair for one in encoded if one.tokens_read for pair in one.pairs]
+
+
+@torch.no_grad()
+def mean_loss(
+    model: nn.Module, objective: Objective, data: TrainingData, device: torch.device
+) -> float:
+    """The objective's ``nll`` as a mean over ``data``: cross-entropy without label smoothing."""
+    total, count = 0.0, 0
+    for indices in TokenBucketConfig().plan(data.lengths, seed=0, epoch=0):
+        loss = objective(model, data.batch(indices).to(device))
+        total += loss.terms["nll"]
+        count += loss.count
+    return total / count
+
+
+@torch.no_grad()
+def _take_weights(model: Generator, run: Path) -> None:
+    """Copy those weights of another run that the model has by name.
+
+    Raises:
+        ModelError: there are none, or one has another shape.
+    """
+    theirs = read_weights(run)
+    own = dict(model.named_parameters())
+    both = own.keys() & theirs.keys()
+    wrong = [name for name in both if own[name].shape != theirs[name].shape]
+    if wrong or not both:
+        what = f"the weight '{wrong[0]}' has another shape" if wrong else "no weight fits"
+        raise ModelError(f"{run}: is no start for this model: {what}")
+    for name in both:
+        own[name].copy_(theirs[name])
+
+
+def read_weights(run: Path) -> dict[str, Tensor]:
+    """The weights of a finished run, or the best so far of an unfinished one.
+
+    Raises:
+        ModelError: there are none, or they are damaged.
+    """
+    path = run / (MODEL if (run / MODEL).exists() else BEST)
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from None
+
+
+@torch.no_grad()
+def use_vectors(model: Generator, tokenizer: Tokenizer, path: Path, seed: int) -> str:
+    """Fill the tables of token embeddings from a file of word vectors; says what it held.
+
+    A word takes the row of its spelling, else that of its small letters; every other row is drawn
+    from a normal distribution with the mean and deviation of the rows found. All of them are
+    rescaled to the deviation that the table had: what comes after is made for that.
+
+    Raises:
+        DataError: no such file, of another width, or without a word of the vocabulary.
+    """
+    tables = dict.fromkeys(m for m in model.modules() if isinstance(m, nn.Embedding))
+    width = next(iter(tables)).embedding_dim
+    words = tokenizer.words
+    wanted = {form for w in words if w is not None for form in (w, w.lower())}
+    rows: dict[str, list[float]] = {}
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                word, *numbers = line.rstrip().rsplit(" ", width)
+                if word in wanted and word not in rows and len(numbers) == width:
+                    rows[word] = [float(number) for number in numbers]
+    except (OSError, ValueError) as error:
+        raise DataError(f"vectors: {path}: cannot be read: {error}") from None
+    if not rows:
+        raise DataError(f"vectors: {path}: has no word of the vocabulary with {width} numbers")
+    table = np.array(list(rows.values()), dtype=np.float32)
+    shape = (len(words), width)
+    drawn = np.random.default_rng(seed).normal(table.mean(), table.std(), shape)
+    matrix, found = drawn.astype(np.float32), 0
+    for index, spelled in enumerate(words):
+        row = None if spelled is None else rows.get(spelled, rows.get(spelled.lower()))
+        if row is not None:
+            matrix[index] = row
+            found += 1
+    for module in tables:
+        module.weight.copy_(torch.from_numpy(matrix) * (module.weight.std() / float(table.std())))
+    return f"vectors: {found:,} of {len(words):,} rows have one"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote of a dialogue, by key point where it plans, and what it was made from."""
+
+    text: str
+    parts: tuple[str, ...]
+    hypothesis: Hypothesis
+    example: Example
+    encoded: Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model with all that it takes to write about dialogues."""
+
+    recipe: Recipe
+    preparation: Preparation
+    tokenizer: Tokenizer
+    model: Generator
+    device: torch.device
+
+    @classmethod
+    def load(cls, run: Path, device: torch.device | None = None) -> "TrainedModel":
+        """From a run folder.
+
+        Raises:
+            ModelError: it is none, or damaged.
+        """
+        if not (run / CONFIG).is_file():
+            raise ModelError(f"{run}: is no folder of a trained model (no {CONFIG})")
+        recipe = Recipe.parse(read_yaml(run / CONFIG), str(run / CONFIG))
+        tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
+        model = recipe.model.build(len(tokenizer))
+        try:
+            with torch.no_grad():
+                weights = read_weights(run)
+                for name, parameter in model.named_parameters():
+                    parameter.copy_(weights[name])
+        except (KeyError, RuntimeError) as error:
+            raise ModelError(f"{run}: its weights do not fit its configuration: {error}") from None
+        preparation = recipe.preparation.build()
+        place = device or torch.device("cpu")
+        return cls(recipe, preparation, tokenizer, model.to(place), place)
+
+    def write(
+        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+    ) -> list[Written]:
+        """A text of each dialogue, by the recipe's own search unless another is given.
+
+        A dialogue without a token has an empty text.
+        """
+        self.model.eval()
+        coder = Coder(self.recipe, self.preparation, self.tokenizer)
+        examples = [self.preparation.prepare(dialogue) for dialogue in dialogues]
+        encoded = [coder.encode(example) for example in examples]
+        found: dict[int, Hypothesis] = {}
+        by_length = sorted(
+            (i for i, one in enumerate(encoded) if one.tokens_read),
+            key=lambda i: len(encoded[i].pairs[0].source),
+        )
+        for start in range(0, len(by_length), _TOGETHER):
+            places = by_length[start : start + _TOGETHER]
+            pairs = [encoded[i].pairs[0] for i in places]
+            batch = collate(pairs, self.tokenizer.symbols).to(self.device)
+            decoding = options or self.recipe.decoding
+            hypotheses = self.model.generate(batch, decoding, self.tokenizer.symbols)
+            found |= dict(zip(places, hypotheses, strict=True))
+        nothing = Hypothesis((), 0.0, 0.0, True)
+        written = []
+        for place, (example, one) in enumerate(zip(examples, encoded, strict=True)):
+            hypothesis = found.get(place, nothing)
+            bounds = pairwise((0, *hypothesis.ends))
+            cut = [hypothesis.tokens, *(hypothesis.tokens[a:b] for a, b in bounds)]
+            decoded = (self.tokenizer.decode(tokens, one.unknown) for tokens in cut)
+            text, *parts = (self.preparation.restore(text, example).strip() for text in decoded)
+            written.append(Written(text, tuple(parts), hypothesis, example, one))
+        return written
+
+
+class ModelWriter:
+    """A trained model as a writer: `dialogist summarize --writer model:RUN`."""
+
+    language, at_once = "", 1
+
+    def __init__(self, trained: TrainedModel) -> None:
+        self.trained = trained
+        self.name, self.licence = f"model:{trained.recipe.name}", trained.recipe.licence
+
+    def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> list[Draft]:
+        """The sentences that the model writes; it knows no forms and no lengths.
+
+        Of a model that plans, each is in the section of its key point.
+        """
+        written = self.trained.write([dialogue])[0]
+        pack = self.trained.preparation.pack
+        labels = [] if pack is None else [pack.labels[i] for i in written.hypothesis.key_points]
+        parts = zip(labels, written.parts, strict=True) if labels else [("", written.text)]
+        return [
+            Draft(text, section=label) for label, part in parts for text in split_sentences(part)
+        ]
+
+
+def open_writer(path: str) -> ModelWriter:
+    """The writer ``model:PATH``; PATH is the folder of a run."""
+    return ModelWriter(TrainedModel.load(Path(path)))
+
+
+class Lines:
+    """A `TrainingReporter`: lines on standard error, one every so many seconds."""
+
+    def __init__(self, quiet: bool = False, every: float = 10.0) -> None:
+        self.quiet, self.every = quiet, every
+        self._since, self._tokens = time.monotonic(), 0
+
+    def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
+        """One line now and then."""
+        self._tokens += tokens
+        seconds = time.monotonic() - self._since
+        if seconds < self.every:
+            return
+        self.note(
+            f"epoch {progress.epoch + 1}, update {progress.batch} of {updates}: loss {loss:.3f}, "
+            f"{self._tokens / seconds:,.0f} target tokens/s"
+        )
+        self._since, self._tokens = time.monotonic(), 0
+
+    def note(self, text: str) -> None:
+        """A line."""
+        if not self.quiet:
+            print(f"dialogist: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,533 @@
+"""`Trainer`: one loop for every model and every objective; survives kill -9 and resumes exactly.
+
+An update is: batches -> objective -> backward -> add up -> clip -> step. What a run needs to go on
+is in one file, `CHECKPOINT`: weights, moments and `Progress`. The order of the data is a function
+of seed and epoch, what is drawn (dropout) one of seed, update, batch and process: so the sampler's
+position and the random numbers follow from two integers. With the same counts of threads and
+processes a resumed run ends with the same bits.
+"""
+
+import ctypes
+import hashlib
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, Protocol, TypeVar
+
+import torch
+import torch.distributed as dist
+from pydantic import Field
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from dialogist.config import Config
+from dialogist.errors import CheckpointError, DataError, DialogistError, Stopped
+from dialogist_lab.data.batching import Indices, SamplerConfig, TokenBucketConfig, TrainingData
+from dialogist_lab.training.objective import Objective
+from dialogist_lab.training.optimization import (
+    LearningRateSchedule,
+    OptimizerConfig,
+    Precision,
+    WarmedSchedule,
+    uses_bf16,
+)
+
+CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
+"""What the trainer writes into a run folder."""
+
+
+class TrainingConfig(Config):
+    """Options of a training run.
+
+    ``epochs``: passes over the training pairs. ``max_steps``: updates at most. ``seed``: of
+    weights, order and dropout. ``precision``: number format of the linear layers. ``sampler``: how
+    batches are filled. ``accumulate``: batches that make one update; more take less memory and
+    change nothing else. ``optimizer``, ``schedule``: how gradients change weights. ``clip_norm``:
+    the largest norm of the gradient. ``checkpoint_every``, ``log_every``: in updates.
+    ``select_by``: the validation metric that ranks epochs (larger is better; ``dev_loss``:
+    smaller). ``patience``: stop after so many scored validations without improvement. ``final``:
+    the weights that are kept are those of the ``best`` epoch, the ``last``, or the ``average`` of
+    the last ``keep_last`` epochs.
+    """
+
+    epochs: int = Field(20, ge=1)
+    max_steps: int | None = Field(None, ge=1)
+    seed: int = Field(1, ge=0)
+    precision: Precision = "auto"
+    sampler: SamplerConfig = TokenBucketConfig()
+    accumulate: int = Field(1, ge=1)
+    optimizer: OptimizerConfig = OptimizerConfig()
+    schedule: LearningRateSchedule = WarmedSchedule(peak=1e-3, warmup=400)
+    clip_norm: float | None = Field(1.0, gt=0)
+    log_every: int = Field(20, ge=1)
+    checkpoint_every: int = Field(200, ge=1)
+    select_by: str = "dev_rougeL"
+    patience: int | None = Field(None, ge=1)
+    final: Literal["best", "last", "average"] = "best"
+    keep_last: int = Field(3, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What a validation measured: metrics, and samples that are logged as they are."""
+
+    metrics: Mapping[str, float]
+    samples: Sequence[Mapping[str, Any]] = ()
+
+
+class TrainingReporter(Protocol):
+    """Where progress is shown."""
+
+    def update(self, progress: "Progress", updates: int, loss: float, tokens: int) -> None:
+        """After every update; an epoch has so many ``updates``, this one had so many tokens."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+        ...
+
+
+class Interrupted(Stopped):
+    """Training was stopped by a signal; a checkpoint is saved."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}; --resume goes on")
+        self.exit_code = 128 + number
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands: all that it needs to go on, beside weights and moments.
+
+    Attributes:
+        step: optimizer updates done.
+        epoch: epochs completed; ``batch`` updates of the next one are done.
+        sums: of loss, its terms, and what they are means over, in the running epoch.
+        window: the same since the last log line.
+        best: the best score so far, larger is better; ``stale`` scored validations are since then.
+        stopped: early stopping has ended the run.
+        lines: how long the log was, so that a resumed run writes none twice.
+        data: fingerprint of the training pairs; another one cannot be resumed.
+        threads, processes: their counts, on which bit-exactness depends.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    window: dict[str, float] = field(default_factory=dict)
+    best: float | None = None
+    stale: int = 0
+    stopped: bool = False
+    lines: int = 0
+    data: str = ""
+    threads: int = 0
+    processes: int = 1
+
+
+class Trainer:
+    """Trains ``model`` in the run folder ``run``; see the module."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        data: TrainingData,
+        config: TrainingConfig,
+        run: Path,
+        reporter: TrainingReporter,
+    ) -> None:
+        """
+        Raises:
+            DataError: there are no training pairs.
+        """
+        if not data.pairs:
+            raise DataError("no training pairs: the training data hold no summaries")
+        self.model, self.objective, self.data, self.config = model, objective, data, config
+        self.run, self.reporter = run, reporter
+        self.device = next(model.parameters()).device
+        self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self.bf16 = uses_bf16(config.precision, self.device)
+        self.optimizer = config.optimizer.build(model)
+        self.processes = Processes(self.device)
+        self.memory = KeptMemory()
+        fresh = Progress(
+            data=data.fingerprint(),
+            threads=torch.get_num_threads(),
+            processes=self.processes.count,
+        )
+        self.progress = self._resumed(fresh)
+        self._plans: dict[int, list[Indices]] = {}
+        planned = config.epochs * self._updates(self._plan(0))
+        self.total_steps = min(planned, config.max_steps or planned)
+
+    def fit(self, validate: Callable[[int], Validation]) -> None:
+        """Train to the end; then the model has the weights to keep, as ``config.final`` says.
+
+        ``validate`` is called with the number of epochs done, the model in evaluation mode, by the
+        first process alone.
+
+        Raises:
+            Interrupted: on SIGINT or SIGTERM, after saving.
+            DialogistError: the loss is no longer a finite number.
+        """
+        config = self.config
+        with watched_signals() as received:
+            while not self.progress.stopped and self.progress.step < self.total_steps:
+                progress = self.progress
+                plan = self._plan(progress.epoch)
+                updates = self._updates(plan)
+                self.model.train()
+                for number in range(progress.batch, updates):
+                    start = number * config.accumulate
+                    self._update(plan[start : start + config.accumulate], updates)
+                    self.memory.watch()
+                    stop = max(self.processes.gathered(received[0] or 0))
+                    if stop or progress.step % config.checkpoint_every == 0:
+                        self._save()
+                    if stop:
+                        raise Interrupted(stop)
+                    if progress.step == self.total_steps:
+                        break
+                self._end_epoch(validate)
+        self._keep_final()
+
+    def _updates(self, plan: Sequence[Indices]) -> int:
+        return -(-len(plan) // self.config.accumulate)
+
+    def _plan(self, epoch: int) -> list[Indices]:
+        """The batches of an epoch."""
+        if epoch not in self._plans:
+            plan = self.config.sampler.plan(self.data.lengths, self.config.seed, epoch)
+            self._plans = {epoch: plan}
+        return self._plans[epoch]
+
+    def _update(self, group: Sequence[Indices], updates: int) -> None:
+        """One optimizer update from the batches of ``group``."""
+        progress, config = self.progress, self.config
+        tokens = sum(self.data.target_tokens(indices) for indices in group)
+        count = tokens if self.objective.per == "token" else sum(map(len, group))
+        sums: dict[str, float] = {}
+        self.optimizer.zero_grad(set_to_none=True)
+        for number, indices in enumerate(map(self.processes.share, group)):
+            if not len(indices):  # a batch smaller than the number of processes
+                continue
+            seed_batch(config.seed, progress.step, number, self.processes.rank)
+            batch = self.data.batch(indices).to(self.device)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+                loss = self.objective(self.model, batch)
+            (loss.value / count).backward()  # type: ignore[no-untyped-call]
+            add_up(sums, {"loss": float(loss.value.detach()), **loss.terms})
+        self.processes.add_up_gradients(self.parameters.values())
+        gathered = self.processes.gathered(sums)
+        sums = {}
+        for part in gathered:
+            add_up(sums, part)
+        limit = math.inf if config.clip_norm is None else config.clip_norm
+        norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), limit))
+        for what, value in (("loss", sums["loss"]), ("gradient", norm)):
+            if not math.isfinite(value):
+                raise DialogistError(
+                    f"training: the {what} became {value} at update {progress.step + 1}; the last "
+                    "checkpoint is kept; lower the learning rate or set clip_norm"
+                )
+        rate = config.schedule.rate(progress.step + 1, self.total_steps)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate * parameters["share"]
+        self.optimizer.step()
+        progress.step += 1
+        progress.batch += 1
+        for totals in (progress.sums, progress.window):
+            add_up(totals, {**sums, "count": float(count)})
+        if progress.step % config.log_every == 0:
+            record = {"kind": "train", "step": progress.step, "epoch": progress.epoch}
+            self._log({**record, **means(progress.window), "learning_rate": rate})
+            progress.window = {}
+        self.reporter.update(progress, updates, sums["loss"] / count, tokens)
+
+    def _end_epoch(self, validate: Callable[[int], Validation]) -> None:
+        """Validate, log, rank, save."""
+        progress, config = self.progress, self.config
+        trained = {f"train_{name}": value for name, value in means(progress.sums).items()}
+        progress.epoch += 1
+        progress.batch, progress.sums = 0, {}
+        if self.processes.first:
+            self.model.eval()
+            validation = validate(progress.epoch)
+            record = {"kind": "epoch", "step": progress.step, "epoch": progress.epoch}
+            self._log({**record, **trained, **validation.metrics})
+            shown = {**trained, **validation.metrics}.items()
+            figures = ", ".join(f"{name} {value:.3f}" for name, value in shown)
+            self.reporter.note(f"epoch {progress.epoch}: {figures}")
+            for sample in validation.samples:
+                self._log({"kind": "sample", "epoch": progress.epoch, **sample})
+            self._rank(validation.metrics)
+            if config.final == "average":
+                write_tensors(self._epoch_file(progress.epoch), self.parameters)
+                self._epoch_file(progress.epoch - config.keep_last).unlink(missing_ok=True)
+        self.progress = Progress(**self.processes.gathered(asdict(progress))[0])
+        self._save()
+
+    def _rank(self, metrics: Mapping[str, float]) -> None:
+        """Keep the best weights, and decide about stopping.
+
+        A validation without the metric (ROUGE is measured at intervals) ranks nothing.
+        """
+        progress, name = self.progress, self.config.select_by
+        if name not in metrics:
+            return
+        score = -metrics[name] if name.endswith("loss") else metrics[name]
+        if progress.best is None or score > progress.best:
+            progress.best, progress.stale = score, 0
+            if self.config.final == "best":
+                write_tensors(self.run / BEST, self.parameters)
+            return
+        progress.stale += 1
+        if self.config.patience is not None and progress.stale >= self.config.patience:
+            progress.stopped = True
+            self.reporter.note(f"stopping early: {name} has not improved {progress.stale} times")
+
+    def _epoch_file(self, epoch: int) -> Path:
+        return self.run / f"epoch-{epoch:04d}.safetensors"
+
+    def _keep_final(self) -> None:
+        """Give the model the weights to keep."""
+        files = [self.run / BEST] if self.config.final == "best" else []
+        if self.config.final == "average":
+            last = range(self.progress.epoch, 0, -1)[: self.config.keep_last]
+            files = [self._epoch_file(epoch) for epoch in last]
+        held = [load_file(path) for path in files if path.exists()]
+        if held:
+            with torch.no_grad():
+                for name, parameter in self.parameters.items():
+                    weights = torch.stack([tensors[name].double() for tensors in held])
+                    parameter.copy_(weights.mean(dim=0))
+
+    def _log(self, record: Mapping[str, Any]) -> None:
+        """One line; nothing that differs between two runs of the same seed (no clock)."""
+        if not self.processes.first:
+            return
+        self.progress.lines += 1
+        with (self.run / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def _save(self) -> None:
+        """Write the checkpoint: at any moment the old or the new one is whole."""
+        if not self.processes.first:
+            return
+        tensors = {f"weights.{name}": p.detach() for name, p in self.parameters.items()}
+        for name, parameter in self.parameters.items():
+            moments = self.optimizer.state[parameter].items()
+            tensors |= {f"optimizer.{key}.{name}": value for key, value in moments}
+        state = {"progress": json.dumps(asdict(self.progress))}
+        write_tensors(self.run / CHECKPOINT, tensors, state)
+
+    def _resumed(self, fresh: Progress) -> Progress:
+        """From the checkpoint, if there is one.
+
+        Raises:
+            CheckpointError: it is damaged, or of another run.
+        """
+        path = self.run / CHECKPOINT
+        log = self.run / LOG
+        if not path.exists():
+            if self.processes.first:
+                log.write_text("", encoding="utf-8")
+            return fresh
+        try:
+            with safe_open(path, "pt") as file:
+                progress = Progress(**json.loads(file.metadata()["progress"]))
+            tensors = load_file(path, device=str(self.device))
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"{path}: is damaged, or of another release: {error}") from None
+        if progress.data != fresh.data:
+            raise CheckpointError(f"{path}: belongs to other training data")
+        for what in ("threads", "processes"):
+            before, now = getattr(progress, what), getattr(fresh, what)
+            if before != now:
+                self.reporter.note(
+                    f"this run used {before} {what}, now {now}: it goes on, but its bits will "
+                    "differ from an uninterrupted run's"
+                )
+                setattr(progress, what, now)
+        try:
+            with torch.no_grad():
+                for name, parameter in self.parameters.items():
+                    parameter.copy_(tensors.pop(f"weights.{name}"))
+            for key, tensor in tensors.items():
+                _, moment, name = key.split(".", 2)
+                self.optimizer.state[self.parameters[name]][moment] = tensor
+        except (KeyError, RuntimeError) as error:
+            raise CheckpointError(f"{path}: is of another model: {error}") from None
+        if self.processes.first:
+            # Not `splitlines`: a text may hold U+2028, which JSON leaves as it is.
+            lines = log.read_bytes().split(b"\n")[: progress.lines]
+            write_atomically(log, lambda new: new.write_bytes(b"".join(x + b"\n" for x in lines)))
+        self.reporter.note(f"resumed at update {progress.step}")
+        return progress
+
+
+def seed_batch(seed: int, step: int, batch: int, rank: int) -> None:
+    """Seed torch's generators for one batch of an update, in one process.
+
+    So all that is drawn (dropout) is a function of these four: it needs no place in a checkpoint.
+    """
+    text = f"dialogist batch {seed} {step} {batch} {rank}"
+    torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))
+
+
+def add_up(sums: dict[str, float], more: Mapping[str, float]) -> None:
+    """Add ``more`` to ``sums``, name by name."""
+    for name, value in more.items():
+        sums[name] = sums.get(name, 0.0) + value
+
+
+def means(sums: Mapping[str, float]) -> dict[str, float]:
+    """Sums over ``count`` things as means."""
+    return {name: value / sums["count"] for name, value in sums.items() if name != "count"}
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Replace a file in one rename; its bytes are on the disk before."""
+    temporary = path.with_name(f".new-{path.name}")
+    write(temporary)
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None
+) -> None:
+    """A safetensors file, complete or absent."""
+    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    write_atomically(path, lambda new: save_file(whole, new, metadata))
+
+
+@contextmanager
+def watched_signals() -> Iterator[list[int | None]]:
+    """Remember the first SIGINT or SIGTERM instead of dying of it; a second one is let through."""
+    received: list[int | None] = [None]
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def remember(number: int, _: FrameType | None) -> None:
+        received[0] = number
+        signal.signal(number, previous[signal.Signals(number)])
+
+    for number in previous:
+        signal.signal(number, remember)
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+class KeptMemory:
+    """Keeps freed memory of this process from its creation on; `watch` bounds it.
+
+    By default glibc maps and unmaps every large tensor, and the kernel clears its pages anew each
+    time; keeping them trains the report-1 network 1.7 times as fast. But batches of ever new shapes
+    leave holes that fit nothing else, so everything free is given back when the process has grown
+    by more than `MOST` (docs/notes/2026-11-24-training-speed.md). Without glibc nothing happens.
+    """
+
+    MOST = 1400 << 20
+    _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4  # of mallopt
+
+    def __init__(self) -> None:
+        self._rest: int | None = None  # the size when everything free had just been given back
+        self._library = None
+        library = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
+        if library is not None and hasattr(library, "malloc_trim"):
+            library.mallopt(self._MMAP_MAX, 0)
+            library.mallopt(self._TRIM_THRESHOLD, (1 << 31) - 1)
+            library.mallopt(self._TOP_PAD, 64 << 20)
+            self._library = library
+
+    def watch(self) -> None:
+        """Call after every update."""
+        if self._library is None:
+            return
+        if self._rest is None or _resident_bytes() > self._rest + self.MOST:
+            self._library.malloc_trim(0)
+            self._rest = _resident_bytes()
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+_T = TypeVar("_T")
+
+
+@contextmanager
+def process_group(device: torch.device) -> Iterator["Processes"]:
+    """Meet the other processes if `torchrun` started this one, and part at the end."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Processes(device)
+        return
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    # The others wait while the first one validates; torchrun ends them if it dies.
+    dist.init_process_group(backend, timeout=timedelta(hours=24))
+    try:
+        yield Processes(device)
+    finally:
+        dist.destroy_process_group()
+
+
+class Processes:
+    """This process's number among ``count``; the operations do nothing for a single one.
+
+    Gradients are summed, not averaged: the mean of processes would not be the mean over tokens.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        joined = dist.is_available() and dist.is_initialized()
+        self.rank, self.count = (dist.get_rank(), dist.get_world_size()) if joined else (0, 1)
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes and shows."""
+        return self.rank == 0
+
+    def share(self, indices: Indices) -> Indices:
+        """This process's part of a batch: every ``count``-th, so lengths are spread evenly."""
+        return indices[self.rank :: self.count]
+
+    def add_up_gradients(self, parameters: Any) -> None:
+        """Sum the gradients of all processes, in place, in one call."""
+        if self.count == 1:
+            return
+        parameters = list(parameters)
+        flat = torch.cat(
+            [(p.grad if p.grad is not None else torch.zeros_like(p)).flatten() for p in parameters]
+        )
+        dist.all_reduce(flat)
+        sizes = [p.numel() for p in parameters]
+        for part, p in zip(torch.split(flat, sizes), parameters, strict=True):
+            p.grad = part.view_as(p)
+
+    def gathered(self, value: _T) -> list[_T]:
+        """What each process has, plain values, in the order of their numbers."""
+        if self.count == 1:
+            return [value]
+        own = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+        sizes = [torch.zeros(1, dtype=torch.long, device=self.device) for _ in range(self.count)]
+        dist.all_gather(sizes, torch.tensor([len(own)], device=self.device))
+        longest = max(map(int, sizes))
+        boxes = [torch.zeros_like(own.new_empty(longest), device=self.device) for _ in sizes]
+        dist.all_gather(boxes, nn.functional.pad(own, (0, longest - len(own))).to(self.device))
+        texts = (bytes(box[: int(n)].tolist()) for box, n in zip(boxes, sizes, strict=True))
+        return [json.loads(text) for text in texts]

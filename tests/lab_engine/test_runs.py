@@ -1,0 +1,210 @@
+"""Recipes, runs, and what a person gets of them: the commands and the writer."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
+from dialogist.formats import read_dialogues
+from dialogist.records import Dialogue, SummaryOptions
+from dialogist_lab import data_commands, train_command
+from dialogist_lab.models.transformer import Transformer
+from dialogist_lab.recipe import bundled_recipes, read_recipe
+from dialogist_lab.train_run import Lines, TrainedModel, open_writer, train_recipe
+
+WriteRecipe = Callable[..., Path]
+app = typer.Typer()
+app.command("train")(train_command.train)
+app.command("list")(train_command.list_recipes)
+app.command("show")(train_command.show_recipe)
+app.command("init")(train_command.init_recipe)
+app.command("split")(data_commands.split)
+app.command("stats")(data_commands.stats)
+
+
+def call(*arguments: object) -> str:
+    """The output of a command that must not fail."""
+    outcome = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.output
+
+
+def run(recipe: Path, data: Path, folder: Path, *settings: str, resume: bool = False) -> None:
+    device = torch.device("cpu")
+    train_recipe(read_recipe(str(recipe), settings), data, folder, device, Lines(True), resume)
+
+
+@pytest.mark.parametrize("name", sorted(bundled_recipes()))
+def test_bundled_recipes_can_be_read(name: str) -> None:
+    assert read_recipe(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("training.epoch=3", "unknown key 'training.epoch'; did you mean 'epochs'"),
+        ("training.epochs=0", "training.epochs"),
+        ("model.kind=transfomer", "unknown kind 'transfomer'; did you mean 'transformer'"),
+        ("model.source_positions=20", "source_tokens must be at most model.source_positions"),
+        ("decoding.max_tokens=24", "must be at most model.target_positions"),
+        ("preparation.unknown=copied", "needs a model with a pointer"),
+        ("training.select_by=dev_bleu", "select_by must be one of dev_loss"),
+        ("epochs", "write it as key.key=value"),
+    ],
+)
+def test_recipes_that_make_no_sense_say_why(
+    write_recipe: WriteRecipe, setting: str, problem: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        read_recipe(str(write_recipe()), [setting])
+    assert problem in str(error.value)
+
+
+def test_from_a_recipe_to_summaries(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
+) -> None:
+    """A network of 20,000 weights learns four dialogues by heart."""
+    recipe, folder = write_recipe(), tmp_path / "run"
+    settings = ("--set", "training.epochs=25", "--threads", "1", "--quiet")
+    said = call("train", recipe, "--data", data_folder, "--output", folder, *settings)
+    assert said.strip() == str(folder)
+    names = {"config.yaml", "tokenizer.json", "model.safetensors", "log.jsonl"}
+    assert names <= {path.name for path in folder.iterdir()}
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    last = [line for line in lines if line["kind"] == "epoch"][-1]
+    assert last["dev_rougeL"] > 90
+    assert last["dev_loss"] < 0.5
+    sample = [line for line in lines if line["kind"] == "sample"][-1]
+    assert set(sample) == {"kind", "epoch", "id", "prediction", "references"}
+    writer = open_writer(str(folder))
+    assert (writer.name, writer.licence) == ("model:tiny", "")
+    dialogues = list(read_dialogues(data_folder / "dev.jsonl"))
+    drafts = writer.write(dialogues[0], None, SummaryOptions())
+    assert [draft.text for draft in drafts] == ["Ann and Bo meet at noon"]
+    assert writer.write(Dialogue(()), None, SummaryOptions()) == []
+    trained = TrainedModel.load(folder)
+    assert isinstance(trained.model, Transformer)
+    together = [w.text for w in trained.write(dialogues)]
+    assert together == [trained.write([dialogue])[0].text for dialogue in dialogues]
+
+
+def test_a_run_goes_on_when_asked_and_only_with_its_settings(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
+) -> None:
+    recipe, short, long = write_recipe(), tmp_path / "short", tmp_path / "long"
+    run(recipe, data_folder, short)
+    with pytest.raises(CheckpointError, match="--resume goes on"):
+        run(recipe, data_folder, short)
+    with pytest.raises(CheckpointError, match=r"other settings \(training\.seed: 3 there, 4 now"):
+        run(recipe, data_folder, short, "training.seed=4", resume=True)
+    run(recipe, data_folder, short, "training.epochs=4", resume=True)
+    run(recipe, data_folder, long, "training.epochs=4")
+    for name in ("model.safetensors", "config.yaml"):
+        assert (short / name).read_bytes() == (long / name).read_bytes(), name
+
+
+def test_a_second_stage_begins_with_the_weights_of_the_first(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
+) -> None:
+    run(write_recipe(), data_folder, tmp_path / "first")
+    recipe = write_recipe(continues="tiny")
+    with pytest.raises(ConfigError, match="goes on from a trained tiny"):
+        run(recipe, data_folder, tmp_path / "none")
+    still = f"start={tmp_path / 'first'}", "training.schedule.peak=1e-12"
+    run(recipe, data_folder, tmp_path / "second", *still)
+    first, second = (TrainedModel.load(tmp_path / name).model for name in ("first", "second"))
+    for a, b in zip(first.parameters(), second.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
+    small = "model.d_model=8", "model.heads=1"
+    with pytest.raises(ModelError, match="another shape"):
+        run(recipe, data_folder, tmp_path / "other", still[0], *small)
+
+
+def test_word_vectors_fill_the_tables(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
+) -> None:
+    numbers = " ".join(str(i / 10) for i in range(16))
+    (data_folder / "vectors.txt").write_text(f"2 16\nmeet {numbers}\nstrange {numbers}\n")
+    recipe = write_recipe(vectors={"path": "vectors.txt"})
+    settings = ("training.schedule.peak=1e-12", "training.epochs=1")
+    run(recipe, data_folder, tmp_path / "run", *settings)
+    trained = TrainedModel.load(tmp_path / "run")
+    table = dict(trained.model.named_parameters())["source.table.weight"]
+    row = table[trained.tokenizer.encode("meet")[0]]
+    cosine = torch.cosine_similarity(row.detach(), torch.arange(16.0), dim=0)
+    assert cosine == pytest.approx(1, abs=1e-4)
+    (data_folder / "vectors.txt").write_text("meet 1 2 3\n")
+    with pytest.raises(DataError, match="has no word of the vocabulary with 16 numbers"):
+        run(recipe, data_folder, tmp_path / "again", *settings)
+
+
+def test_what_is_missing_is_named(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="no such data file"):
+        run(write_recipe(), tmp_path, tmp_path / "run")
+    with pytest.raises(ModelError, match="no folder of a trained model"):
+        open_writer(str(data_folder))
+    with pytest.raises(ConfigError, match="no recipe of that name"):
+        read_recipe("dialogsum-report-9")
+
+
+def test_bad_records_and_excluded_ones_are_left_out(
+    write_recipe: WriteRecipe,
+    data_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with (data_folder / "train.jsonl").open("a") as file:
+        file.write('{"id": \n')
+    (data_folder / "out.txt").write_text("train-0\ntrain-1\n")
+    sets = {"train": [{"path": "train.jsonl", "exclude": "out.txt"}], "dev": []}
+    recipe = read_recipe(str(write_recipe(data=sets)))
+    train_recipe(recipe, data_folder, tmp_path / "run", torch.device("cpu"), Lines())
+    notes = capsys.readouterr().err
+    assert "1 bad records left out" in notes
+    assert "train: 22 dialogues; 0 exceed" in notes
+
+
+def test_recipes_are_listed_shown_and_begun(tmp_path: Path) -> None:
+    assert "dialogsum-small" in call("list")
+    shown = call("show", "dialogsum-report-1", "--set", "training.epochs=7")
+    assert "epochs: 7" in shown
+    path = tmp_path / "mine.yaml"
+    call("init", path)
+    assert read_recipe(str(path)).model.kind == "transformer"
+
+
+def test_a_split_keeps_copies_together(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = []
+    for i in range(40):
+        words = " ".join(f"word{i}x{j}" for j in range(30))
+        for copy in range(2):
+            said = words if copy == 0 else words.replace(f"word{i}x3", "other")
+            rows.append({"id": f"{i}-{copy}", "turns": [["Ann", said]], "summary": "s"})
+    file = tmp_path / "all.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call("split", file, "--output", tmp_path / "parts", "--shares", "train=0.5,dev=0.5")
+    parts = [
+        {d.id.split("-")[0] for d in read_dialogues(tmp_path / "parts" / f"{name}.jsonl")}
+        for name in ("train", "dev")
+    ]
+    assert not parts[0] & parts[1]
+    assert [len(part) for part in parts] == [20, 20]
+
+
+def test_stats_count_what_limits_would_cut(tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    turns = [["Ann", "word " * 80], ["Bo", "Hi!"]]
+    file.write_text(json.dumps({"id": "1", "turns": turns, "summary": "Ann talks."}) + "\n")
+    counts = json.loads(call("stats", file, "--json"))
+    words = counts["words of an utterance"]
+    assert (words["count"], words["max"], words["exceed it"]) == (2, 80, 1)
+    assert counts["words of a summary"]["mean"] == 3
+    assert "utterances of a dialogue" in call("stats", file)
