@@ -122,7 +122,7 @@ def search(
         if options.strategy == "greedy":
             tokens = scores.argmax(dim=1)
         else:
-            tokens = torch.multinomial(scores.exp(), 1)[:, 0]
+            tokens = torch.multinomial(torch.softmax(scores, dim=1), 1)[:, 0]
         sums = sums + log_probs.gather(1, tokens[:, None])[:, 0]
         ended = tokens == symbols.eos
         prefix = torch.cat([prefix, tokens[:, None]], dim=1)

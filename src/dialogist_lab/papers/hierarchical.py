@@ -1,33 +1,45 @@
-"""The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
+"""The hierarchical Transformer: tokens to utterances to a dialogue, and one decoder over these.
 
+Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 2019: sections 3.3 to
+3.6; the hierarchical pointer is that of section 3.4.4.
+"""
+
+import math
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.models.base import (
-    GeneratorModule,
+from dialogist_lab.decoding import State
+from dialogist_lab.models.generator import (
+    Batch,
+    Generator,
     ModelConfig,
     Outputs,
-    RecipeParts,
-    SequenceModel,
+    RecipeLimits,
     TokenDistribution,
 )
-from dialogist.nn.attention import WantedWeights
-from dialogist.nn.kv_cache import DecoderState, LayerCache, State
-from dialogist.nn.layers import MappedEmbedding, TokenEmbedding, initialise_module
-from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
-from dialogist.nn.packing import Masks, Packing, look_ahead_mask
-from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
-from dialogist.tensors import Batch
-from dialogist_lab.papers.hierarchical_encoder import (
-    HierarchicalCopyMemory,
-    HierarchicalEncoder,
-    HierarchicalMemory,
-    HierarchicalPointer,
+from dialogist_lab.models.transformer_blocks import (
+    BLOCKED,
+    Activation,
+    DecoderState,
+    Dropout,
+    LayerShape,
+    MappedEmbedding,
+    Positions,
+    TokenEmbedding,
+    TransformerDecoder,
+    TransformerEncoder,
+    initialise_module,
+)
+from dialogist_lab.models.vocabulary_output import (
+    Copies,
+    LogProbs,
+    PointerLogProbs,
+    VocabularyProjection,
 )
 
 
@@ -38,10 +50,9 @@ class HierarchicalConfig(ModelConfig):
     ``relative_positions``: K of floor(i K / M).
     ``token_layers``, ``utterance_layers``: of the encoder within and across utterances.
     ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance, and
-    ``target_tokens``: the longest summary, that the sinusoids cover.
+    ``target_tokens``: the longest summary, that the sinusoids cover. ``pointer``: words of the
+    dialogue can be copied.
     """
-
-    target_table = "target_tokens"
 
     kind: Literal["hierarchical"] = "hierarchical"
     embedding: int = Field(128, ge=1, le=8192)
@@ -54,7 +65,7 @@ class HierarchicalConfig(ModelConfig):
     dropout: float = Field(0.1, ge=0, lt=1)
     norm: Literal["post", "pre"] = "post"
     norm_eps: float = Field(1e-5, gt=0)
-    activation: Literal["relu", "gelu"] = "gelu"
+    activation: Activation = "gelu"
     relative_positions: int = Field(30, ge=1, le=65536)
     utterance_tokens: int = Field(128, ge=1, le=65536)
     target_tokens: int = Field(256, ge=3, le=65536)
@@ -66,41 +77,215 @@ class HierarchicalConfig(ModelConfig):
             raise ValueError(f"'width' {self.width} is no multiple of 'heads' {self.heads}")
         return self
 
-    def check(self, recipe: RecipeParts) -> Iterator[str]:
+    def check(self, limits: RecipeLimits) -> Iterator[str]:
         """What its tables of positions hold."""
-        spoken = recipe.preparation.limits.utterance_tokens
-        if spoken is None or spoken > self.utterance_tokens:
-            yield (
-                "preparation.limits.utterance_tokens must be at most model.utterance_tokens "
-                f"({self.utterance_tokens})"
-            )
-        yield from super().check(recipe)
+        for limit, longest, name in (
+            ("utterance_tokens", limits.longest_utterance, "utterance_tokens"),
+            (
+                "summary_tokens and every decoding.max_tokens + 1",
+                limits.longest_target,
+                "target_tokens",
+            ),
+        ):
+            if longest is None or longest > getattr(self, name):
+                yield (
+                    f"preparation.limits.{limit} must be at most model.{name} "
+                    f"({getattr(self, name)})"
+                )
 
     def layer_shape(self) -> LayerShape:
         """What all layers have in common."""
-        dropouts = {"attention_dropout": 0.0, "attention_output_dropout": self.dropout}
-        return LayerShape.of(self, key_width=self.width // self.heads, **dropouts)
-
-    def table(self, size: int) -> MappedEmbedding:
-        """A new table of ``size`` rows."""
-        return MappedEmbedding(size, self.embedding, self.width)
-
-    def encoder(self, table: MappedEmbedding) -> HierarchicalEncoder:
-        """A new encoder that reads tokens by ``table``."""
-        return HierarchicalEncoder(
-            TokenEmbedding(table, self.width, self.utterance_tokens, self.dropout),
-            (self.token_layers, self.utterance_layers),
-            self.layer_shape(),
-            self.relative_positions,
+        return LayerShape(
+            width=self.width,
+            heads=self.heads,
+            key_width=self.width // self.heads,
+            feed_forward=self.feed_forward,
+            dropout=self.dropout,
+            attention_dropout=0.0,
+            attention_output_dropout=self.dropout,
+            norm=self.norm,
+            norm_eps=self.norm_eps,
+            activation=self.activation,
         )
 
-    def build(self, vocabulary: int) -> SequenceModel:
+    def token_embedding(self, table: MappedEmbedding, positions: int) -> TokenEmbedding:
+        """Reads ids by ``table``, scaled, with sinusoids."""
+        places = Positions("sinusoidal", positions, self.width)
+        return TokenEmbedding(table, places, Dropout(self.dropout))
+
+    def build(self, vocabulary: int) -> Generator:
         """A new model with fresh weights (drawn from torch's generator)."""
         return Hierarchical(self, vocabulary)
 
 
-UtteranceDecoderState: TypeAlias = DecoderState[HierarchicalCopyMemory]
-"""What an `UtteranceDecoder` carries from step to step; for the Writer each row has a memory."""
+class UtteranceLayout(NamedTuple):
+    """Where the tokens and utterances of a batch lie: G utterances in all, of W tokens at most.
+
+    Attributes:
+        ids: (G, W) token ids, and ``real`` (G, W).
+        places: (G, W) where each token stands in the flat batch (B * S).
+        spoken: (B, U) True where there is an utterance; ``spoken.nonzero()`` has the G in order.
+    """
+
+    ids: Tensor
+    real: Tensor
+    places: Tensor
+    spoken: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch) -> "UtteranceLayout":
+        """From the batch's utterance numbers; begin and end symbols belong to none."""
+        number = batch.utterance  # (B, S), -1 outside
+        counts = number.amax(dim=1) + 1  # (B,) M of each dialogue
+        first = counts.cumsum(0) - counts  # (B,) each dialogue's first utterance among all
+        inside = number >= 0
+        index = (number + first[:, None])[inside]  # (P,) which of all utterances
+        lengths = torch.bincount(index, minlength=int(counts.sum()))
+        real = _below(lengths)
+        places = torch.zeros(real.shape, dtype=torch.long, device=number.device)
+        places[real] = inside.flatten().nonzero()[:, 0]
+        ids = batch.source.flatten()[places].masked_fill(~real, 0)
+        return cls(ids, real, places, _below(counts))
+
+
+def _below(lengths: Tensor) -> Tensor:
+    """(N,) -> (N, longest) True below each length."""
+    return torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None]
+
+
+class AttentivePooling(nn.Module):
+    """One vector for each sequence: softmax(v . tanh(W x + b)) x (equations 7 and 8).
+
+    The paper prints W as l x 1, which fits neither b nor v; it is read as l x l, v as l.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        """(G, W, D), True where real (G, W) -> (G, D) and the share of each position (G, 1, W)."""
+        scores = self.score(torch.tanh(self.inner(x))).transpose(1, 2).float()
+        weights = torch.softmax(scores.masked_fill(~real[:, None], BLOCKED), dim=-1)
+        return (weights.to(x.dtype) @ x)[:, 0], weights
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchicalMemory:
+    """An encoded batch.
+
+    Attributes:
+        tokens: (B, S, D) flat token states, zero at begin, end and padding.
+        segments: (B, S, U) fp32, 1 where a position is in an utterance. ids: (B, S) what copying
+            each position would write. extra: E.
+        utterances: (B, U, D), and which are real, ``spoken`` (B, U).
+        attention: if asked for, each layer's weights among the tokens of each utterance
+            (G, H, W, W) and among utterances (B, H, U, U), and ``pooling`` (G, 1, 1, W).
+    """
+
+    tokens: Tensor
+    segments: Tensor
+    ids: Tensor
+    extra: int
+    utterances: Tensor
+    spoken: Tensor
+    attention: dict[str, Tensor] = field(default_factory=dict)
+
+    def select(self, rows: Tensor) -> "HierarchicalMemory":
+        """The dialogues (N,) that rows of a decoder belong to, or some of these rows."""
+        parts = (self.tokens, self.segments, self.ids, self.utterances, self.spoken)
+        tokens, segments, ids, utterances, spoken = (part[rows] for part in parts)
+        return HierarchicalMemory(tokens, segments, ids, self.extra, utterances, spoken)
+
+
+class HierarchicalEncoder(nn.Module):
+    """A token-level encoder in each utterance, pooling, an utterance-level encoder over these.
+
+    Utterances have K + 1 trainable position vectors, by floor(i K / M) (section 3.6).
+    """
+
+    def __init__(self, config: HierarchicalConfig, table: MappedEmbedding) -> None:
+        super().__init__()
+        shape = config.layer_shape()
+        self.embedding = config.token_embedding(table, config.utterance_tokens)
+        self.token_encoder = TransformerEncoder(config.token_layers, shape)
+        self.pooling = AttentivePooling(config.width)
+        self.relative = nn.Embedding(config.relative_positions + 1, config.width)
+        self.utterance_encoder = TransformerEncoder(config.utterance_layers, shape)
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> HierarchicalMemory:
+        """(B, S) ids with their utterance numbers -> what decoders attend to and copy from."""
+        layout, number = UtteranceLayout.of(batch), batch.utterance
+        real, spoken = layout.real, layout.spoken
+        tokens, within = self.token_encoder(self.embedding(layout.ids), real, need_weights)  # eq. 6
+        pooled, shares = self.pooling(tokens, real)  # equation 7: (G, D)
+        counts = spoken.sum(dim=1, keepdim=True)
+        most = self.relative.num_embeddings - 1
+        places = (torch.arange(1, spoken.shape[1] + 1, device=number.device) * most) // counts
+        placed = pooled + self.relative(places[spoken]).to(pooled.dtype)
+        x = placed.new_zeros(*spoken.shape, placed.shape[1])
+        x[spoken] = placed
+        utterances, among = self.utterance_encoder(x, spoken, need_weights)  # equation 9
+        maps = {f"token_encoder_layer{i}_self_att": w for i, w in enumerate(within, 1)}
+        maps |= {f"utterance_encoder_layer{i}_self_att": w for i, w in enumerate(among, 1)}
+        flat = tokens.new_zeros(number.numel(), tokens.shape[2])
+        flat[layout.places[real]] = tokens[real]
+        columns = torch.arange(spoken.shape[1], device=number.device)
+        return HierarchicalMemory(
+            flat.view(*number.shape, -1),
+            (number[:, :, None] == columns).float(),
+            batch.copy_ids,
+            batch.extra,
+            utterances,
+            spoken,
+            maps | {"pooling": shares[:, None]} if need_weights else {},
+        )
+
+
+_LOWEST = -80.0
+"""Scores further below the dialogue's best count as this: their exponential is still a number."""
+
+
+class HierarchicalPointer(nn.Module):
+    """Which utterance, times which of its tokens (equation 16), and the gate (equation 17)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.gate = nn.Linear(2 * width, 1)
+
+    def forward(
+        self, hidden: Tensor, attention: Tensor, memory: HierarchicalMemory, real: Tensor
+    ) -> Copies:
+        """Decoder states (N, T, D) -> `Copies` at the M positions that are ``real`` (N, T).
+
+        ``attention``: (N, H, T, U) of the decoder's last layer; the mean over its heads is the
+        probability of the utterances.
+        """
+        # W_Q s (W_K x)^T with the keys' matrix on the side of the few: nothing is kept of the many.
+        query = self.query(hidden) @ self.key.weight.to(hidden.dtype)
+        scores = query @ memory.tokens.transpose(1, 2)
+        scores = scores.float() / math.sqrt(hidden.shape[2])
+        weights = attention.float().mean(dim=1) @ memory.segments.transpose(1, 2)
+        weights = weights * softmax_within(scores, memory.segments)  # (N, T, S)
+        attended = weights.to(memory.tokens.dtype) @ memory.tokens  # s-bar
+        gate = self.gate(torch.cat([hidden, attended], dim=2)).squeeze(2)
+        ids = memory.ids[:, None].expand(-1, hidden.shape[1], -1)
+        return Copies(gate[real].float(), weights[real], ids[real], memory.extra)
+
+
+def softmax_within(scores: Tensor, segments: Tensor) -> Tensor:
+    """(N, T, S) scores -> probabilities that sum to one in each of the segments (N, S, U).
+
+    Positions of no segment get 0.
+    """
+    inside = segments.sum(dim=2)[:, None]  # (N, 1, S)
+    highest = scores.detach().masked_fill(inside == 0, -torch.inf).amax(dim=2, keepdim=True)
+    powers = (scores - highest).clamp(_LOWEST, 0).exp() * inside
+    sums = powers @ segments  # (N, T, U)
+    return powers / (sums @ segments.transpose(1, 2)).clamp(min=1e-37)
 
 
 class UtteranceDecoder(nn.Module):
@@ -119,128 +304,84 @@ class UtteranceDecoder(nn.Module):
         pointer: bool,
     ) -> None:
         super().__init__()
-        self.embedding = TokenEmbedding(table, config.width, positions, config.dropout)
+        self.embedding = config.token_embedding(table, positions)
         self.decoder = TransformerDecoder(layers, config.layer_shape())
         self.output = VocabularyProjection(config.width, table.num_embeddings)
         self.pointer = HierarchicalPointer(config.width) if pointer else None
 
-    def start(
-        self, memory: HierarchicalMemory, owner: Tensor, first: Tensor | None = None
-    ) -> UtteranceDecoderState:
-        """States of rows that belong to the dialogues ``owner`` (N,).
+    def start(self, memory: HierarchicalMemory, begin: Tensor | None = None) -> DecoderState:
+        """A state for each row of the memory.
 
-        ``first``: (N, D) vectors that stand in place of the begin symbol's (the Writer's s-dot_p).
+        ``begin``: (N, D) vectors that stand in place of the begin symbol's (the Writer's s-dot_p).
         """
-        utterances = memory.layout.utterances
-        caches = self.decoder.start(memory.utterances, utterances)
-        copies = None if self.pointer is None else self.pointer.memory(memory)
-        mask = utterances.mask(memory.utterances.dtype)
-        state = DecoderState(tuple(caches), mask, copies=copies).expand(owner)
-        return replace(state, first=first)
+        state: DecoderState = self.decoder.start(memory.utterances, memory.spoken)
+        return replace(state, copies=None if self.pointer is None else memory, begin=begin)
 
     def forward(
         self,
         target_in: Tensor,
         target_out: Tensor,
         real: Tensor,
-        state: UtteranceDecoderState,
-        need_weights: WantedWeights = False,
+        state: DecoderState,
+        need_weights: bool = False,
     ) -> tuple[Outputs, Tensor]:
         """(N, T) ids, what shall be predicted from them, and where they are real.
 
         Returns the distributions at the real positions, and (N, T, D) what they are predicted from.
-
-        ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
-        (N, H, T, U), or of the last cross-attention alone.
         """
-        packing = Packing.of(real)
-        self.embedding.positions.require(target_in.shape[1])
-        x = self._embed(packing.pack(target_in), packing, packing.positions, state.first)
-        masks = Masks(look_ahead_mask(packing.width, x.dtype, x.device), state.memory_mask)
-        found, _, hidden, weights = self._decode(x, packing, state, masks, need_weights)
-        t = target_in.shape[1]
-        maps = _cut(weights, t, state.memory_mask) if need_weights else {}
-        outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
-        return outputs, packing.split(hidden, 1)[:, 0, :t]
+        x = self.embedding(target_in, 0, state.begin)
+        distribution, hidden, _, weights = self._decode(x, real, state, need_weights)
+        return Outputs(distribution, target_out[real], weights if need_weights else {}), hidden
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, DecoderState)
-        self.embedding.positions.require(state.position + 1)
-        packing, masks = state.packing(), state.masks()
-        places = torch.full_like(tokens, state.position)
-        x = self._embed(tokens, packing, places, state.first)
-        found, caches, *_ = self._decode(x, packing, state, masks)
-        return found.all(), state.after(caches, masks)
-
-    def _embed(self, ids: Tensor, packing: Packing, places: Tensor, first: Tensor | None) -> Tensor:
-        x = self.embedding.vectors(ids, self.decoder.dtype)
-        if first is not None:
-            own = first.index_select(0, packing.rows // packing.shape[1])
-            x = torch.where((places == 0)[:, None], own.to(x.dtype), x)
-        return self.embedding.place(x, places)
+        begin = state.begin if state.position == 0 else None
+        x = self.embedding(tokens[:, None], state.position, begin)
+        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
+        distribution, _, state, _ = self._decode(x, real, state, False)
+        return distribution.all(), state
 
     def _decode(
-        self,
-        x: Tensor,
-        packing: Packing,
-        state: UtteranceDecoderState,
-        masks: Masks,
-        need_weights: WantedWeights = False,
-    ) -> tuple[TokenDistribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
-        wanted = True if self.pointer is not None else need_weights
-        hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
-        generated = LogProbs(self.output, hidden[: packing.count])
-        if self.pointer is None or state.copies is None:
-            return generated, tuple(caches), hidden, weights
-        attention = weights[f"decoder_layer{len(caches)}_block2_decenc_att"]
-        copies = self.pointer(hidden, packing, attention, state.copies)
-        return PointerLogProbs(generated, copies), tuple(caches), hidden, weights
+        self, x: Tensor, real: Tensor, state: DecoderState, need_weights: bool
+    ) -> tuple[TokenDistribution, Tensor, DecoderState, dict[str, Tensor]]:
+        pointer, copies = self.pointer, state.copies
+        hidden, state, weights = self.decoder(x, state, need_weights or pointer is not None)
+        generated = LogProbs(self.output, hidden[real])
+        if pointer is None:
+            return generated, hidden, state, weights
+        assert isinstance(copies, HierarchicalMemory)
+        attention = weights[f"decoder_layer{len(state.caches)}_block2_decenc_att"]
+        mixed = PointerLogProbs(generated, pointer(hidden, attention, copies, real))
+        return mixed, hidden, state, weights
 
 
-def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, Tensor]:
-    """A decoder's weights from its packings' rounded widths back to T and U."""
-    u = int((memory_mask == 0).sum(dim=-1).max())
-    return {name: w[..., :t, : t if "self" in name else u] for name, w in weights.items()}
-
-
-class Hierarchical(GeneratorModule):
-    """A hierarchical encoder and one decoder that writes the whole summary; a `GeneratorModule`."""
+class Hierarchical(Generator):
+    """A hierarchical encoder and one decoder that writes the whole summary."""
 
     config: HierarchicalConfig
-    attends_to = "utterances"
 
     def __init__(self, config: HierarchicalConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config
-        self.table = config.table(vocabulary)
-        self.encoder = config.encoder(self.table)
+        table = MappedEmbedding(vocabulary, config.embedding, config.width)
+        self.encoder = HierarchicalEncoder(config, table)
         layers, positions = config.decoder_layers, config.target_tokens
-        self.decoder = UtteranceDecoder(config, self.table, layers, positions, config.pointer)
+        self.decoder = UtteranceDecoder(config, table, layers, positions, config.pointer)
         for module in self.modules():
             initialise_module(module, "scaled")
 
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
-        memory = self.encoder(batch, need_weights is True)
-        outputs = self.force(batch, self._start(memory), need_weights)
+        memory = self.encoder(batch, need_weights)
+        target = (batch.target_in, batch.target_out, batch.target_mask)
+        outputs: Outputs = self.decoder(*target, self.decoder.start(memory), need_weights)[0]
         return replace(outputs, attention=memory.attention | outputs.attention)
 
-    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """As `forward`, from what `start` gave for the batch."""
-        assert isinstance(state, DecoderState)
-        target = (batch.target_in, batch.target_out, batch.target_mask)
-        outputs: Outputs = self.decoder(*target, state.apart(), need_weights)[0]
-        return outputs
-
-    def start(self, batch: Batch) -> UtteranceDecoderState:
+    def start(self, batch: Batch) -> DecoderState:
         """Encode; B rows."""
-        return self._start(self.encoder(batch))
+        return self.decoder.start(self.encoder(batch))
 
-    def _start(self, memory: HierarchicalMemory) -> UtteranceDecoderState:
-        owner = torch.arange(len(memory.layout.batch), device=memory.tokens.device)
-        return self.decoder.start(memory, owner)
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         return self.decoder.step(tokens, state)

@@ -1,81 +1,65 @@
-"""Recurrent encoder-decoders: plain (Sutskever et al. 2014), with attention, with a pointer.
+"""Recurrent encoder-decoders: plain, with attention, with a pointer and coverage.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
-dialogue (in Cho et al. 2014 they enter every step). With it (Nallapati et al. 2016, See et al.
-2017; `recurrent_decoder`) its state s_t attends to every position, and V [s_t; context_t] + b goes
-to the vocabulary (See et al., equation 4). With a pointer it can also say the word it attends to
-(See et al., section 2.2).
+dialogue (Sutskever et al. 2014). With it (Nallapati et al. 2016, See et al. 2017) its state s_t
+attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al., equation
+4). With a pointer it can also write the word it attends to (See et al., section 2.2).
+
+LSTMs (Hochreiter and Schmidhuber 1997) and attention compute in fp32, also in a bf16 autocast.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
-from dialogist.nn.attention import WantedWeights
-from dialogist.nn.kv_cache import State, selected
-from dialogist.nn.layers import Dropout, initialise_module
-from dialogist.nn.output_layer import (
+from dialogist_lab.decoding import State
+from dialogist_lab.models.generator import (
+    Batch,
+    Generator,
+    ModelConfig,
+    Outputs,
+    TokenDistribution,
+)
+from dialogist_lab.models.transformer_blocks import BLOCKED, Dropout, initialise_module
+from dialogist_lab.models.vocabulary_output import (
     Copies,
-    GeneratorGate,
     LogProbs,
     PointerLogProbs,
     VocabularyProjection,
 )
-from dialogist.nn.packing import Packing
-from dialogist.tensors import Batch
-from dialogist_lab.papers.recurrent_decoder import (
-    AttentionMemory,
-    RecurrentCells,
-    RecurrentDecoder,
-    RecurrentOutputs,
-)
-from dialogist_lab.papers.recurrent_layers import (
-    Bridge,
-    CellKind,
-    RecurrentEncoder,
-    StackShape,
-    initialise_as_keras,
-)
+
+LayerHidden: TypeAlias = tuple[Tensor, Tensor]
+"""The state of one LSTM: hidden state and memory cell, (N, D) each."""
 
 
 class RecurrentConfig(ModelConfig):
     """Options of the recurrent models.
 
-    ``hidden``: the width of the decoder's states, of each of the encoder's directions, and of the
-    attention's inner layer. ``coverage``: the attention is told the sum of its weights so far.
-    ``pointer``: words of the source can be copied, by the attention's weights.
-    ``initialisation``: ``keras`` (embeddings uniform +-0.05, Glorot uniform, recurrent matrices
-    orthogonal, forget gates open) or ``uniform`` (all +-0.08: Sutskever et al. 2014).
-
-    ``cell``: GRU or LSTM. ``embedding``: width of the table. ``layers``: of encoder and decoder.
-    ``bidirectional``: the encoder reads in both directions. ``attention``: over the source, or none
-    (Bahdanau et al. 2015). ``dropout``: on embeddings, between layers and before the vocabulary
-    (Zaremba et al. 2014).
+    ``embedding``: width of the table, which dialogue and summary share. ``hidden``: of the
+    decoder's states, of each of the encoder's two directions, and of the attention's inner layer.
+    ``layers``: of encoder and decoder. ``attention``: over the source (Bahdanau et al. 2015).
+    ``coverage``: the attention is told the sum of its weights so far. ``pointer``: words of the
+    source can be copied, by the attention's weights. ``dropout``: on embeddings, between layers and
+    before the vocabulary (Zaremba et al. 2014).
     """
 
     kind: Literal["recurrent"] = "recurrent"
-    cell: CellKind = "lstm"
     embedding: int = Field(256, ge=1, le=8192)
     hidden: int = Field(256, ge=1, le=8192)
     layers: int = Field(1, ge=1, le=64)
-    bidirectional: bool = True
-    attention: Literal["none", "additive"] = "additive"
+    attention: bool = True
     coverage: bool = False
     pointer: bool = False
     dropout: float = Field(0.1, ge=0, lt=1)
-    share_embeddings: bool = True
-    tie_output: bool = False
-    initialisation: Literal["keras", "uniform"] = "keras"
 
     @model_validator(mode="after")
     def _consistent(self) -> "RecurrentConfig":
-        for option in ("coverage", "pointer"):
-            if getattr(self, option) and self.attention == "none":
-                raise ValueError(f"'{option}' needs attention: set 'attention' to additive")
+        if (self.coverage or self.pointer) and not self.attention:
+            raise ValueError("'coverage' and 'pointer' need 'attention': set it to true")
         return self
 
     def build(self, vocabulary: int) -> "Recurrent":
@@ -83,25 +67,208 @@ class RecurrentConfig(ModelConfig):
         return Recurrent(self, vocabulary)
 
 
+@torch.no_grad()
+def initialise_lstm(layer: nn.LSTM) -> None:
+    """Glorot uniform from the input, orthogonal from the state, zero biases; forget gate open.
+
+    The forget gate's bias is 1 (Jozefowicz et al. 2015, section 2.2). Every gate's matrix counts as
+    one, where Keras takes all four as one matrix.
+    """
+    for name, weight in layer.named_parameters():
+        for gate, part in enumerate(weight.chunk(4)):  # input, forget, cell, output
+            if name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(part)
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(part)
+            else:
+                nn.init.constant_(part, float(gate == 1 and "_ih" in name))
+
+
+class RecurrentEncoder(nn.Module):
+    """Reads whole sequences from both ends (Schuster and Paliwal 1997); dropout between layers."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__()
+        widths = [config.embedding, *[2 * config.hidden] * (config.layers - 1)]
+        self.from_left, self.from_right = (
+            nn.ModuleList(nn.LSTM(width, config.hidden, batch_first=True) for width in widths)
+            for _ in range(2)
+        )
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Every position's state in the top layer, and every layer's final state.
+
+        Args:
+            x: (B, S, E). real: (B, S) True at real positions, which come first.
+
+        Returns:
+            (B, S, 2 D), without meaning at padding; (B, 2 D) of each layer: where the left
+            direction ends beside where the right direction ends.
+        """
+        lengths, places = real.sum(dim=1), torch.arange(x.shape[1], device=x.device)
+        mirrored = lengths[:, None] - 1 - places
+        # What is real back to front. Padding stays behind it, and so changes nothing.
+        backwards = torch.where(mirrored >= 0, mirrored, places)[:, :, None]
+        rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
+        finals = []
+        for i, (left, right) in enumerate(zip(self.from_left, self.from_right, strict=True)):
+            x = self.dropout(x) if i else x
+            y = left(x)[0]
+            z = right(x.gather(1, backwards.expand(x.shape)))[0]
+            z = z.gather(1, backwards.expand(z.shape))
+            finals.append(torch.cat([y[rows, last], z[:, 0]], dim=1))
+            x = torch.cat([y, z], dim=2)
+        return x, finals
+
+
+class AttentionMemory(NamedTuple):
+    """What is attended to, its part of the energies computed once: N rows of S positions."""
+
+    values: Tensor  # (N, S, C) h_i
+    features: Tensor  # (N, S, A) W_h h_i + b
+    mask: Tensor  # (N, S) added to the energies
+
+    def select(self, rows: Tensor) -> "AttentionMemory":
+        """The given rows, in the given order."""
+        return AttentionMemory(*(part[rows] for part in self))
+
+
+class AdditiveAttention(nn.Module):
+    """e_i = v . tanh(W_h h_i + W_s s + w_c c_i + b), a = softmax(e), context = sum_i a_i h_i.
+
+    (Bahdanau et al. 2015; See et al. 2017, equations 1, 2, 3 and 11; c: the sum of all earlier a.)
+    """
+
+    def __init__(self, memory: int, query: int, width: int, coverage: bool) -> None:
+        super().__init__()
+        self.memory = nn.Linear(memory, width)  # W_h and b
+        self.query = nn.Linear(query, width, bias=False)  # W_s
+        self.coverage = nn.Linear(1, width, bias=False) if coverage else None  # w_c
+        self.energy = nn.Linear(width, 1, bias=False)  # v
+
+    def remember(self, states: Tensor, real: Tensor) -> AttentionMemory:
+        """(B, S, C) states and (B, S) True at real ones."""
+        mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, BLOCKED)
+        return AttentionMemory(states, self.memory(states), mask)
+
+    def forward(
+        self, query: Tensor, memory: AttentionMemory, covered: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """(N, D) and, with coverage, (N, S) -> context (N, C) and weights (N, S)."""
+        inputs = memory.features, self.query(query), covered
+        # There is one inner layer (N, S, A) per target position: it is not kept but made again.
+        if torch.is_grad_enabled():
+            energies = checkpoint(
+                self._energies, *inputs, use_reentrant=False, preserve_rng_state=False
+            )
+        else:
+            energies = self._energies(*inputs)
+        weights = torch.softmax(energies + memory.mask, dim=-1)
+        return (weights[:, None] @ memory.values)[:, 0], weights
+
+    def _energies(self, features: Tensor, query: Tensor, covered: Tensor | None) -> Tensor:
+        total = features + query[:, None]
+        if self.coverage is not None and covered is not None:
+            total = total.addcmul_(covered[:, :, None], self.coverage.weight[:, 0])
+        return total.tanh_() @ self.energy.weight[0]
+
+
 @dataclass(frozen=True, slots=True)
 class RecurrentState:
-    """N rows of search: what changes, what is attended to, and whose memory each row has."""
+    """What each of N rows carries from one target position to the next.
 
-    cells: RecurrentCells
+    Attributes:
+        hidden: of every layer, lowest first.
+        memory: what is attended to, with attention; and so ``context``, the last one (N, C).
+        coverage: (N, S) the sum of all weights so far, with coverage.
+        ids: (N, S) what copying each position would write. extra: E.
+    """
+
+    hidden: tuple[LayerHidden, ...]
     memory: AttentionMemory | None
-    owner: Tensor  # (N,) the dialogue behind each row
-    copy_ids: Tensor | None = None  # (N, S) what copying each position would say
-    extra: int = 0  # E
+    context: Tensor | None
+    coverage: Tensor | None
+    ids: Tensor
+    extra: int
 
     def select(self, rows: Tensor) -> "RecurrentState":
-        """The given rows; memories are copied only when rows change between dialogues."""
-        owner, shared = self.owner.index_select(0, rows), (self.memory, self.copy_ids)
-        memory, ids = shared if torch.equal(owner, self.owner) else selected(shared, rows)
-        return RecurrentState(self.cells.select(rows), memory, owner, ids, self.extra)
+        """The given rows, in the given order."""
+        return RecurrentState(
+            tuple((h[rows], c[rows]) for h, c in self.hidden),
+            None if self.memory is None else self.memory.select(rows),
+            None if self.context is None else self.context[rows],
+            None if self.coverage is None else self.coverage[rows],
+            self.ids[rows],
+            self.extra,
+        )
 
 
-class Recurrent(GeneratorModule):
-    """Encoder-decoder of recurrent layers; a `GeneratorModule`."""
+class DecodedSteps(NamedTuple):
+    """What the decoder makes of T target positions, (N, T, ...)."""
+
+    embedded: Tensor  # (..., E) its input x_t
+    hidden: Tensor  # (..., D) its state s_t
+    context: Tensor | None = None  # (..., C)
+    weights: Tensor | None = None  # (..., S) of the attention
+    overlap: Tensor | None = None  # (...) sum_i min(a_i, c_i): See et al., equation 12
+
+
+class RecurrentDecoder(nn.Module):
+    """A stack of LSTMs whose top state attends, where ``attended``, the width of h_i, is not 0."""
+
+    def __init__(self, config: RecurrentConfig, attended: int) -> None:
+        super().__init__()
+        width = config.hidden
+        widths = [config.embedding + attended, *[width] * (config.layers - 1)]
+        self.layers = nn.ModuleList(nn.LSTM(each, width, batch_first=True) for each in widths)
+        self.dropout = Dropout(config.dropout)
+        self.attention = (
+            AdditiveAttention(attended, width, width, config.coverage) if attended else None
+        )
+
+    def forward(self, x: Tensor, state: RecurrentState) -> tuple[DecodedSteps, RecurrentState]:
+        """(N, T, E): all at once without attention, else one after the other."""
+        if self.attention is None or state.memory is None:
+            y, hidden = x, []
+            for i, (layer, before) in enumerate(zip(self.layers, state.hidden, strict=True)):
+                h, c = (part[None].contiguous() for part in before)
+                y, (h, c) = layer(self.dropout(y) if i else y, (h, c))
+                hidden.append((h[0], c[0]))
+            return DecodedSteps(x, y), replace(state, hidden=tuple(hidden))
+        steps, memory = [], state.memory
+        for fed in x.unbind(dim=1):
+            step, state = self._step(fed, state, self.attention, memory)
+            steps.append(step)
+        stacked = (torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))
+        return DecodedSteps(x, *stacked), state
+
+    def _step(
+        self,
+        x: Tensor,
+        state: RecurrentState,
+        attention: AdditiveAttention,
+        memory: AttentionMemory,
+    ) -> tuple[tuple[Tensor, ...], RecurrentState]:
+        """The cells read the token before and the context before; their new state attends."""
+        context = memory.values.new_zeros(x.shape[0], memory.values.shape[2])
+        y = torch.cat([x, context if state.context is None else state.context], dim=1)
+        hidden = []
+        for i, (layer, before) in enumerate(zip(self.layers, state.hidden, strict=True)):
+            assert isinstance(layer, nn.LSTM)
+            h, c = torch.lstm_cell(self.dropout(y) if i else y, before, *layer.all_weights[0])
+            hidden.append((h, c))
+            y = h
+        context, weights = attention(y, memory, state.coverage)
+        state = replace(state, hidden=tuple(hidden), context=context)
+        if state.coverage is None:
+            return (y, context, weights), state
+        overlap = torch.minimum(weights, state.coverage).sum(dim=1)
+        return (y, context, weights, overlap), replace(state, coverage=state.coverage + weights)
+
+
+class Recurrent(Generator):
+    """Encoder-decoder of recurrent layers."""
 
     config: RecurrentConfig
 
@@ -109,84 +276,73 @@ class Recurrent(GeneratorModule):
         super().__init__()
         self.config = config
         embedding, hidden = config.embedding, config.hidden
-        self.source_embedding = nn.Embedding(vocabulary, embedding)
-        self.target_embedding = (
-            self.source_embedding
-            if config.share_embeddings
-            else nn.Embedding(vocabulary, embedding)
-        )
-        shape = StackShape(config.cell, embedding, hidden, config.layers, config.dropout)
-        self.encoder = RecurrentEncoder(shape, config.bidirectional)
-        self.bridge = Bridge(self.encoder.width, shape)
-        attended = self.encoder.width if config.attention == "additive" else 0
-        self.decoder = RecurrentDecoder(shape, attended, config.coverage)
-        self.gate = GeneratorGate(attended, hidden, embedding) if config.pointer else None
-        width = embedding if config.tie_output else hidden
-        self.readout = nn.Linear(hidden + attended, width) if attended or width != hidden else None
+        self.embedding = nn.Embedding(vocabulary, embedding)
+        self.encoder = RecurrentEncoder(config)
+        # The decoder's first states: tanh(V h) of the final ones (Cho et al. 2014, appendix
+        # A.1.2); each layer has a V of its own, for its memory cell as well.
+        sizes = 2 * hidden, 2 * hidden
+        self.bridge = nn.ModuleList(nn.Linear(*sizes) for _ in range(config.layers))
+        attended = 2 * hidden if config.attention else 0
+        self.decoder = RecurrentDecoder(config, attended)
+        # p_gen = sigmoid(w_h . context + w_s . state + w_x . input + b): See et al., equation 8.
+        self.gate = nn.Linear(attended + hidden + embedding, 1) if config.pointer else None
+        self.readout = nn.Linear(hidden + attended, hidden) if attended else None
         self.dropout = Dropout(config.dropout)
-        self.output = VocabularyProjection(width, vocabulary)
-        self._initialise()
-        if config.tie_output:
-            self.output.weight = self.target_embedding.weight
-
-    def _initialise(self) -> None:
-        if self.config.initialisation == "uniform":
-            for parameter in self.parameters():
-                nn.init.uniform_(parameter, -0.08, 0.08)
-            return
+        self.output = VocabularyProjection(hidden, vocabulary)
         for module in self.modules():
-            if isinstance(module, nn.RNNBase):
-                initialise_as_keras(module)
+            if isinstance(module, nn.LSTM):
+                initialise_lstm(module)
             else:
                 initialise_module(module, "keras")
 
-    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing; ``attention["decoder_attention"]`` is (B, T, S), if it attends."""
-        assert isinstance(state, RecurrentState)
-        x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
-        wanted = None if need_weights and state.memory else batch.target_mask
-        decoded, _ = self.decoder(x, state.cells, state.memory, wanted)
-        target = Packing.of(batch.target_mask)
-        packed = decoded.pack(target)
-        shown = decoded.weights if need_weights else None
-        maps = {} if shown is None else {"decoder_attention": shown}
-        targets = target.pack(batch.target_out)[: target.count]
-        return Outputs(self._distribution(packed, target, state), targets, maps, packed.overlap)
+        state = self.start(batch)
+        with torch.autocast(batch.source.device.type, enabled=False):
+            x = self.dropout(self.embedding(batch.target_in))
+            decoded, _ = self.decoder(x, state)
+        real = batch.target_mask
+        maps = {}
+        if need_weights and decoded.weights is not None:
+            maps["decoder_attention"] = decoded.weights
+        overlap = None if decoded.overlap is None else decoded.overlap[real]
+        distribution = self._distribution(decoded, state, real)
+        return Outputs(distribution, batch.target_out[real], maps, coverage=overlap)
 
     def start(self, batch: Batch) -> RecurrentState:
         """Encode, and project what is attended to once; B rows."""
-        x = self.dropout(self.source_embedding(batch.source))  # (B, S, E)
-        states, finals = self.encoder(x, batch.source_mask)
-        cells, memory = self.decoder.start(self.bridge(finals), states, batch.source_mask)
-        owner = torch.arange(len(batch), device=x.device)
-        ids = batch.copy_ids if self.config.pointer else None
-        return RecurrentState(cells, memory, owner, ids, batch.extra if self.config.pointer else 0)
+        real, attention = batch.source_mask, self.decoder.attention
+        with torch.autocast(batch.source.device.type, enabled=False):
+            states, finals = self.encoder(self.dropout(self.embedding(batch.source)), real)
+            memory = None if attention is None else attention.remember(states, real)
+            covered = torch.zeros_like(real, dtype=torch.float32) if self.config.coverage else None
+            bridged = [torch.tanh(v(h)) for v, h in zip(self.bridge, finals, strict=True)]
+            halves = [both.chunk(2, dim=1) for both in bridged]
+            hidden = tuple((h, c) for h, c in halves)
+        return RecurrentState(hidden, memory, None, covered, batch.copy_ids, batch.extra)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, RecurrentState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, RecurrentState)
-        x = self.dropout(self.target_embedding(tokens[:, None]))  # (N, 1, E)
-        decoded, cells = self.decoder(x, state.cells, state.memory)
-        single = Packing.single(tokens.shape[0], tokens.device)
-        found = self._distribution(decoded.pack(single), single, state)
-        return found.all(), replace(state, cells=cells)
+        with torch.autocast(tokens.device.type, enabled=False):
+            decoded, after = self.decoder(self.dropout(self.embedding(tokens[:, None])), state)
+        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
+        return self._distribution(decoded, state, real).all(), after
 
     def _distribution(
-        self, decoded: RecurrentOutputs, packing: Packing, state: RecurrentState
+        self, decoded: DecodedSteps, state: RecurrentState, real: Tensor
     ) -> TokenDistribution:
-        """The next token's, at the decoder's M positions, which lie as ``packing``."""
-        hidden = decoded.hidden.to(self.bridge.dtype)
-        if decoded.context is not None:
-            hidden = torch.cat([hidden, decoded.context], dim=1)
-        if self.readout is not None:
-            hidden = self.readout(hidden)
-        generated = LogProbs(self.output, self.dropout(hidden))
-        if self.gate is None:
+        """The next token's, at those of the decoder's positions that are ``real`` (N, T)."""
+        hidden = decoded.hidden[real]
+        if decoded.context is None or self.readout is None:
+            return LogProbs(self.output, self.dropout(hidden))
+        context = decoded.context[real]
+        readout = self.readout(torch.cat([hidden, context], dim=1))
+        generated = LogProbs(self.output, self.dropout(readout))
+        if self.gate is None or decoded.weights is None:
             return generated
-        assert decoded.context is not None
-        assert decoded.weights is not None
-        assert state.copy_ids is not None
-        odds = self.gate(decoded.context, decoded.hidden, decoded.embedded)
-        owner = packing.rows[: packing.count] // packing.shape[1]  # (M,)
-        ids = state.copy_ids.index_select(0, owner)
-        return PointerLogProbs(generated, Copies(odds, decoded.weights, ids, state.extra))
+        odds = self.gate(torch.cat([context, hidden, decoded.embedded[real]], dim=1))[:, 0]
+        ids = state.ids[:, None].expand(-1, real.shape[1], -1)[real]
+        return PointerLogProbs(
+            generated, Copies(odds.float(), decoded.weights[real], ids, state.extra)
+        )

@@ -1,200 +1,166 @@
-"""Self-critical policy gradient: ROUGE-L of sampled summaries as the reward."""
+"""Self-critical policy gradient: ROUGE-L of sampled summaries as the reward.
 
+Liu et al., KDD 2019, equations 21 and 22; Rennie et al. 2017; Paulus et al. 2018, equation 15.
+What the model writes greedily is the baseline of what it writes at random: a sample that scores
+higher becomes more probable, one that scores lower less.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dialogist.decoding import DecodingOptions
-from dialogist.decoding.beam_search import forced_targets
-from dialogist.decoding.generation import roll_out
-from dialogist.decoding.search import Hypothesis
-from dialogist.metrics.faithfulness import FindingKind, findings
-from dialogist.metrics.ngram_overlap import lcs_length, positions
-from dialogist.models.base import GeneratorModule
-from dialogist.objectives import Loss, ObjectiveConfig, Per, per_sequence
-from dialogist.records import Dialogue, Utterance
-from dialogist.tensors import Batch
-from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
+from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
+from dialogist_lab.models.generator import Batch, Generator, Outputs
+from dialogist_lab.training.objective import Loss, ObjectiveConfig, Per
 
 
-def rouge_l(candidates: Sequence[list[int]], references: Sequence[list[int]]) -> Tensor:
-    """ROUGE-L F1 of each candidate against its reference: (N,) in 0 .. 1.
+def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
+    """ROUGE-L F1, 0 to 1: the harmonic mean of precision and recall (Lin 2004, section 3).
 
-    The harmonic mean of precision and recall; 0 where either is empty (Lin 2004, section 3).
+    The longest common subsequence is counted in the bits of one number (Hyyrö 2004).
     """
-    pairs = zip(candidates, references, strict=True)
-    return torch.tensor(
-        [
-            2 * lcs_length(positions(wanted), len(wanted), said) / max(1, len(said) + len(wanted))
-            for said, wanted in pairs
-        ]
+    places: dict[int, int] = defaultdict(int)
+    for i, token in enumerate(candidate):
+        places[token] |= 1 << i
+    row = full = (1 << len(candidate)) - 1
+    for token in reference:
+        matches = row & places[token]
+        row = ((row + matches) | (row - matches)) & full
+    common = (row ^ full).bit_count()
+    return 2 * common / max(1, len(candidate) + len(reference))
+
+
+def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
+    """The sequences (N, T) up to each row's end symbol."""
+    lengths = mask.sum(dim=1).tolist()
+    return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
+
+
+class Samples(NamedTuple):
+    """One sampled text for each of N rows, as what a decoder shall be forced to write.
+
+    ``gap``: (N,) how much better the greedy text is, each by its ROUGE-L; ``reward``: the samples'
+    mean. ``ids``: the samples without begin and end. ``target_in``, ``target_out``, ``mask``: (N,
+    T); a sample that was cut has no end symbol.
+    """
+
+    gap: Tensor
+    reward: float
+    ids: list[tuple[int, ...]]
+    target_in: Tensor
+    target_out: Tensor
+    mask: Tensor
+
+
+def draw_samples(
+    model: Any, state: State, source: Tensor, references: Sequence[list[int]], search_by: "Sampling"
+) -> Samples:
+    """Write each row greedily and at random; ``model`` has a ``step``, for which ``state`` is."""
+    symbols = search_by.symbols
+    hypotheses: dict[str, list[Hypothesis]] = {}
+    for strategy in ("greedy", "sample"):
+        options = DecodingOptions(
+            strategy=strategy, max_tokens=search_by.max_tokens, min_tokens=search_by.min_tokens
+        )
+        hypotheses[strategy] = search(model, state, source, options, symbols)
+    rewards = {
+        strategy: torch.tensor(
+            [rouge_l(h.tokens, r) for h, r in zip(texts, references, strict=True)],
+            device=source.device,
+        )
+        for strategy, texts in hypotheses.items()
+    }
+    samples = hypotheses["sample"]
+    ids = [[*h.tokens, *([symbols.eos] if h.finished else [])] for h in samples]
+    longest = max(map(len, ids))
+    padded = [[*row, *[symbols.pad] * (longest - len(row))] for row in ids]
+    out = torch.tensor(padded, device=source.device)
+    first = torch.full_like(out[:, :1], symbols.bos)
+    known = out.masked_fill(out >= symbols.size, symbols.unk)  # no table has a row for the others
+    lengths = torch.tensor([len(row) for row in ids], device=source.device)
+    return Samples(
+        rewards["greedy"] - rewards["sample"],
+        float(rewards["sample"].mean()),
+        [h.tokens for h in samples],
+        torch.cat([first, known[:, :-1]], dim=1),
+        out,
+        torch.arange(longest, device=source.device) < lengths[:, None],
     )
 
 
-# `UnsupportedCounter`: how many things a sampled summary says that its dialogue does not bear out.
-#
-# The findings are those of `dialogist.metrics.faithfulness`, in prepared text; a speaker's token is
-# read as a tag of its own, ``#Person1#``, so a speaker that nobody is counts as well.
+class Sampling(NamedTuple):
+    """How samples are drawn."""
 
-_KINDS: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity")
-_TAGS = {ord(placeholder(i)): f" #Person{i + 1}# " for i in range(PLACEHOLDERS)}
-
-
-class UnsupportedCounter:
-    """Counts findings in what was said about the dialogues of a batch."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """``tokenizer``: of subwords, which spell every text."""
-        self.tokenizer = tokenizer
-        self.speakers = frozenset(tokenizer.placeholder_ids())
-
-    def __call__(self, batch: Batch, said: Sequence[Hypothesis]) -> Tensor:
-        """(B,) findings in one summary of each dialogue."""
-        counts = [
-            len(findings(self._text(hypothesis.tokens), dialogue, _KINDS))
-            for hypothesis, dialogue in zip(said, self.dialogues(batch), strict=True)
-        ]
-        return torch.tensor(counts, dtype=torch.float32)
-
-    def dialogues(self, batch: Batch) -> list[Dialogue]:
-        """What the sources of a batch spell."""
-        assert batch.utterance is not None
-        return list(map(self._dialogue, batch.copy_ids.tolist(), batch.utterance.tolist()))
-
-    def _dialogue(self, ids: Sequence[int], utterances: Sequence[int]) -> Dialogue:
-        spoken: list[list[int]] = [[] for _ in range(max(utterances) + 1)]
-        for token, number in zip(ids, utterances, strict=True):
-            if number >= 0:
-                spoken[number].append(token)
-        return Dialogue(tuple(self._utterance(tokens) for tokens in spoken))
-
-    def _utterance(self, ids: Sequence[int]) -> Utterance:
-        named = bool(ids) and ids[0] in self.speakers
-        speaker = self._text(ids[:1]) if named else ""
-        return Utterance(speaker, self._text(ids[1:] if named else ids))
-
-    def _text(self, ids: Sequence[int]) -> str:
-        return " ".join(self.tokenizer.decode(ids).translate(_TAGS).split())
+    symbols: Symbols
+    max_tokens: int
+    min_tokens: int = 0
 
 
-# Self-critical policy gradient with ROUGE-L as the reward.
-#
-# Liu et al., KDD 2019, equations 21 and 22; Rennie et al. 2017; Paulus et al. 2018, equation 15.
-# What the model says greedily is the baseline of what it says at random: a sample that scores
-# higher becomes more probable, one that scores lower less.
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """While a model is searched in training: evaluation mode, no gradients, and back."""
+    model.eval()
+    with torch.no_grad():
+        yield
+    model.train()
 
-_LARGEST_SEED = 1 << 62
+
+def dialogue_means(log_probs: Tensor, mask: Tensor, owner: Tensor, dialogues: int) -> Tensor:
+    """Values at real positions (M,) of (N, T), ``owner`` (N,) of each row -> means (B,)."""
+    of = owner.repeat_interleave(mask.sum(dim=1))  # (M,) the dialogue of each position
+    sums = torch.zeros(dialogues, device=log_probs.device).index_add(0, of, log_probs)
+    return sums / torch.bincount(of, minlength=dialogues).clamp(min=1)
+
+
+def target_log_probs(outputs: Outputs) -> Tensor:
+    """(M,) of what shall be written."""
+    return outputs.log_probs.of(outputs.targets).target
 
 
 class SelfCriticalConfig(ObjectiveConfig):
     """Options of the self-critical objective.
 
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
-    equation 16), both as means over a dialogue's tokens.
-
-    ``weight``: the share of reinforcement in the loss. ``max_tokens``: the longest sample.
-    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
-    other entity that the dialogue does not bear out.
+    equation 16), both as means over a dialogue's tokens. ``max_tokens``: the longest sample.
     """
 
     kind: Literal["self-critical"] = "self-critical"
     weight: float = Field(0.5, ge=0, le=1)
     max_tokens: int = Field(100, ge=1)
-    unsupported: float = Field(0.0, ge=0, le=10)
 
-    def text_keys(self) -> Iterator[tuple[str, bool]]:
-        """What was said is compared with the dialogue as text."""
-        if self.unsupported:
-            yield "objective.unsupported", True
-
-    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "SelfCritical":
-        """The objective; ``unsupported`` needs the tokenizer."""
-        if not self.unsupported:
-            return SelfCritical(self, symbols)
-        assert tokenizer is not None
-        return SelfCritical(self, symbols, UnsupportedCounter(tokenizer))
-
-
-def rollouts(
-    greedy: Sequence[Hypothesis],
-    sampled: Sequence[Hypothesis],
-    references: Sequence[list[int]],
-    fines: Sequence[Tensor] | None = None,
-) -> tuple[Tensor, float]:
-    """Score N pairs of hypotheses against references; ``fines`` (N,) of both are taken off.
-
-    Returns (N,) how much better the greedy ones are, each by a ROUGE-L F1 in 0 .. 1 less what it is
-    fined, and the mean of the sampled ones.
-    """
-    baseline, rewards = (
-        rouge_l([list(h.tokens) for h in said], references) for said in (greedy, sampled)
-    )
-    if fines is not None:
-        baseline, rewards = baseline - fines[0].to(baseline), rewards - fines[1].to(rewards)
-    return baseline - rewards, float(rewards.mean())
-
-
-def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
-    """The sequences (N, T) that end at each row's last real position, without the end symbol."""
-    lengths = mask.sum(dim=1).tolist()
-    return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
-
-
-def draw_seed() -> int:
-    """A seed for samplers, drawn from torch's generator: part of what makes a run repeatable."""
-    return int(torch.randint(_LARGEST_SEED, ()))
+    def build(self, symbols: Symbols) -> "SelfCritical":
+        """The objective."""
+        return SelfCritical(self.weight, Sampling(symbols, self.max_tokens))
 
 
 class SelfCritical:
-    """Cross-entropy and reinforcement of a `GeneratorModule`."""
+    """Cross-entropy and reinforcement of a `Generator` that writes in one piece."""
 
     per: Per = "dialogue"
 
-    def __init__(
-        self,
-        config: SelfCriticalConfig,
-        symbols: Symbols,
-        unsupported: UnsupportedCounter | None = None,
-    ) -> None:
-        self.config = config
-        self.symbols = symbols
-        self.unsupported = unsupported
+    def __init__(self, weight: float, sampling: Sampling) -> None:
+        self.weight, self.sampling = weight, sampling
 
-    def __call__(self, model: GeneratorModule, batch: Batch) -> Loss:
+    def __call__(self, model: Generator, batch: Batch) -> Loss:
         """``terms``: ``nll`` per token of each dialogue, ``reward`` of the samples (at most 1)."""
-        outputs = model.forward(batch)
-        log_probs = outputs.log_probs.of(outputs.targets).target
-        nll = -per_sequence(log_probs, batch.target_mask).sum()
-        terms = {"nll": float(nll.detach())}
-        if not model.training or not self.config.weight:
-            return Loss(nll, len(batch), terms)
-        options = DecodingOptions(max_tokens=self.config.max_tokens, seed=draw_seed())
         rows = torch.arange(len(batch), device=batch.source.device)
-        with evaluation_mode(model), torch.inference_mode():
-            greedy, sampled = roll_out(model, model.start(batch), rows, options, self.symbols)
+        log_probs = target_log_probs(model(batch))
+        nll = -dialogue_means(log_probs, batch.target_mask, rows, len(batch)).sum()
+        terms = {"nll": float(nll.detach())}
+        if not model.training or not self.weight:
+            return Loss(nll, len(batch), terms)
         references = target_ids(batch.target_out, batch.target_mask)
-        fines = None
-        if (count := self.unsupported) is not None:
-            fines = [self.config.unsupported * count(batch, said) for said in (greedy, sampled)]
-        gap, reward = rollouts(greedy, sampled, references, fines)
-        inputs = [t.to(batch.source.device) for t in forced_targets(sampled, self.symbols)]
-        again = model.forward(batch.with_targets(*inputs))
-        log_probs = again.log_probs.of(again.targets).target
-        policy = (gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
-        terms["reward"] = reward * len(batch)
-        value = (1 - self.config.weight) * nll + self.config.weight * policy
+        with evaluation_mode(model):
+            state = model.start(batch)
+            samples = draw_samples(model, state, batch.source, references, self.sampling)
+        forced = batch.with_targets(samples.target_in, samples.target_out, samples.mask)
+        log_probs = target_log_probs(model(forced))
+        policy = samples.gap * dialogue_means(log_probs, samples.mask, rows, len(batch))
+        terms["reward"] = samples.reward * len(batch)
+        value = (1 - self.weight) * nll + self.weight * policy.sum()
         return Loss(value, len(batch), terms)
-
-
-@contextmanager
-def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """While a model is searched in training: evaluation mode, and back."""
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train()

@@ -58,7 +58,8 @@ class ObjectiveConfig(Config):
 
     def check(self, model: ModelConfig) -> Iterator[str]:
         """What keeps a model from being trained with it, one line each."""
-        yield from ()
+        if self.kind != model.kind and "leader-writer" in (self.kind, model.kind):
+            yield "objective.kind leader-writer and model.kind leader-writer need each other"
 
 
 OBJECTIVES: dict[str, str] = {
@@ -86,6 +87,7 @@ class CrossEntropyConfig(ObjectiveConfig):
         """What the coverage loss is taken of."""
         if self.coverage_weight and not getattr(model, "coverage", False):
             yield "objective.coverage_weight needs model.coverage: true, of a recurrent model"
+        yield from super().check(model)
 
     def build(self, symbols: Symbols) -> "CrossEntropy":
         """The objective."""

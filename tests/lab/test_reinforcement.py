@@ -1,0 +1,209 @@
+"""The Leader-Writer losses: signs and numbers of equations 19 to 23 (KDD 2019)."""
+
+import math
+import random
+from typing import Any
+
+import pytest
+import torch
+from rouge_score.rouge_scorer import RougeScorer
+from torch import Tensor, nn
+
+from dialogist_lab.data.batching import collate
+from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.decoding import Hypothesis, Symbols
+from dialogist_lab.models.generator import Batch, Outputs
+from dialogist_lab.models.transformer import TransformerConfig
+from dialogist_lab.models.vocabulary_output import LogProbs, VocabularyProjection
+from dialogist_lab.papers import self_critical
+from dialogist_lab.papers.leader_writer import (
+    LeaderWriter,
+    LeaderWriterConfig,
+    LeaderWriterLossConfig,
+)
+from dialogist_lab.papers.self_critical import (
+    Sampling,
+    SelfCriticalConfig,
+    dialogue_means,
+    draw_samples,
+    rouge_l,
+    target_ids,
+)
+
+SYMBOLS = Symbols(pad=0, unk=3, bos=1, eos=2, size=12)
+PAIRS = (
+    EncodedPair((1, 5, 6, 7, 8, 2), (1, 9, 10, 5, 11, 2), (1, 3), (3, 4), (3, 5)),
+    EncodedPair((1, 5, 6, 7, 2), (1, 9, 2), (1,), (5,), (2,)),
+)
+
+
+def hypothesis(*tokens: int, finished: bool = True) -> Hypothesis:
+    return Hypothesis(tokens, 0.0, 0.0, finished)
+
+
+def leader_writer() -> LeaderWriter:
+    torch.manual_seed(0)
+    sizes = {"embedding": 8, "width": 8, "heads": 2, "feed_forward": 8, "key_points": 3}
+    layers = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 1, "leader_layers": 1}
+    limits = {"utterance_tokens": 8, "target_tokens": 8, "pointer": True, "dropout": 0.0}
+    return LeaderWriterConfig.parse({**sizes, **layers, **limits}).build(12)
+
+
+def test_rouge_l_is_rouge_scores() -> None:
+    scorer, chance = RougeScorer(["rougeL"]), random.Random(3)
+    for _ in range(300):
+        pair = [[chance.randrange(4) for _ in range(chance.randrange(9))] for _ in range(2)]
+        texts = [" ".join(f"w{i}" for i in ids) for ids in pair]
+        expected = scorer.score(*texts)["rougeL"].fmeasure
+        assert rouge_l(pair[1], pair[0]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_references_end_before_the_end_symbol() -> None:
+    batch = collate(PAIRS, SYMBOLS)
+    assert target_ids(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
+
+
+def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gap is greedy less sampled; 13 is unknown and fed as such; what was cut has no end."""
+    texts = {
+        "greedy": [hypothesis(7, 8), hypothesis(7), hypothesis()],
+        "sample": [hypothesis(7, 13), hypothesis(8, finished=False), hypothesis()],
+    }
+    monkeypatch.setattr(self_critical, "search", lambda *given: texts[given[3].strategy])
+    source: Any = torch.zeros(3, 1)
+    samples = draw_samples(None, source, source, [[7, 8], [8], []], Sampling(SYMBOLS, 9))
+    torch.testing.assert_close(samples.gap, torch.tensor([0.5, -1.0, 0.0]))
+    assert samples.reward == pytest.approx(0.5)
+    assert samples.target_out.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
+    assert samples.target_in.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]
+    assert samples.mask.sum(dim=1).tolist() == [3, 1, 1]
+
+
+def test_means_by_hand() -> None:
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    means = dialogue_means(torch.tensor([1.0, 2.0, 3.0, 4.0]), mask, torch.tensor([1, 1]), 2)
+    assert means.tolist() == [0, 2.5]
+
+
+class Fixed(nn.Module):
+    """Writes everything with the probabilities of one vector of logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = VocabularyProjection(1, 12)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        hidden = torch.zeros(int(batch.target_mask.sum()), 1)
+        return Outputs(LogProbs(self.output, hidden), batch.target_out[batch.target_mask])
+
+    def start(self, batch: Batch) -> Tensor:
+        return batch.source
+
+
+@pytest.mark.parametrize(("wanted", "sign"), [(7, 1), (8, -1)])
+def test_a_better_sample_becomes_more_probable(
+    monkeypatch: pytest.MonkeyPatch, wanted: int, sign: int
+) -> None:
+    """After equation 21: R(greedy) > R(sampled) lowers the sample's probability, < raises it."""
+    model = Fixed().train()
+    texts = {"greedy": [hypothesis(8)], "sample": [hypothesis(7)]}
+    monkeypatch.setattr(self_critical, "search", lambda *given: texts[given[3].strategy])
+    batch = collate([EncodedPair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
+    loss = SelfCriticalConfig(weight=1.0).build(SYMBOLS)(model, batch)  # type: ignore[arg-type]
+    # gap * mean of log p(7), log p(end), both being log 1/12
+    assert loss.value.item() == pytest.approx(-sign * math.log(1 / 12))
+    loss.value.backward()  # type: ignore[no-untyped-call]
+    assert model.output.bias.grad is not None
+    assert sign * model.output.bias.grad[7] < 0  # a step down the gradient raises what was better
+
+
+def parts(model: LeaderWriter, batch: Batch, **weights: float) -> tuple[float, dict[str, float]]:
+    config = {"key_points": 0.0, "sub_summaries": 0.0, **weights}
+    loss = LeaderWriterLossConfig.parse(config).build(SYMBOLS)(model, batch)
+    assert loss.count == len(batch)
+    return float(loss.value.detach()), dict(loss.terms)
+
+
+def test_cross_entropies_are_means_over_a_dialogue() -> None:
+    """Equations 19 and 20, each from the distributions themselves."""
+    model, batch = leader_writer().eval(), collate(PAIRS, SYMBOLS)
+    outputs = model(batch)
+    assert outputs.plan is not None
+    lead = outputs.plan.log_probs.of(outputs.plan.targets).target.tolist()
+    write = outputs.log_probs.of(outputs.targets).target.tolist()
+    # the first: 2 key points and the end; sub-summaries of 2 and 2 words and their ends
+    wanted_lead = -sum(lead[:3]) / 3 - sum(lead[3:]) / 2
+    wanted_write = -sum(write[:6]) / 6 - sum(write[6:]) / 2
+    assert parts(model, batch, key_points=1.0)[0] == pytest.approx(wanted_lead, abs=1e-5)
+    assert parts(model, batch, sub_summaries=1.0)[0] == pytest.approx(wanted_write, abs=1e-5)
+    value, terms = parts(model, batch, key_points=0.25, sub_summaries=0.75)
+    assert value == pytest.approx(0.25 * wanted_lead + 0.75 * wanted_write, abs=1e-5)
+    assert terms["nll"] == pytest.approx(value)
+
+
+def train(objective: Any, model: Any, batch: Batch, updates: int) -> list[dict[str, float]]:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    terms = []
+    for _ in range(updates):
+        model.train()
+        loss = objective(model, batch)
+        optimizer.zero_grad()
+        (loss.value / loss.count).backward()
+        optimizer.step()
+        terms.append({name: value / loss.count for name, value in loss.terms.items()})
+    return terms
+
+
+@pytest.mark.parametrize("which", ["key_points_reward", "sub_summaries_reward"])
+def test_reinforcement_raises_the_reward(which: str) -> None:
+    """The reinforcement loss alone, on one batch: rewards rise, though no target is ever shown."""
+    config = {"key_points": 0, "sub_summaries": 0, which: 1.0, "longest_plan": 4, "longest_text": 6}
+    objective = LeaderWriterLossConfig.parse(config).build(SYMBOLS)
+    terms = train(objective, leader_writer(), collate(PAIRS * 16, SYMBOLS), 150)
+    rewards = [term[which] for term in terms]
+    assert sum(rewards[-10:]) > sum(rewards[:10]) + 1
+
+
+def test_reinforcement_alone_is_slow() -> None:
+    """Section 4.5.3: at equal steps, cross-entropy is there when reinforcement is still far off."""
+    reached = {}
+    for name, learned in (("cross-entropy", 0.5), ("reinforcement", 0.0)):
+        keys = ("key_points", "sub_summaries", "key_points_reward", "sub_summaries_reward")
+        weights = dict(zip(keys, [learned, learned, 0.5 - learned, 0.5 - learned], strict=True))
+        config = LeaderWriterLossConfig.parse({**weights, "longest_plan": 4, "longest_text": 6})
+        model, batch = leader_writer(), collate(PAIRS * 4, SYMBOLS)
+        train(config.build(SYMBOLS), model, batch, 60)
+        value, _ = parts(model.eval(), batch, key_points=0.5, sub_summaries=0.5)
+        reached[name] = value / len(batch)
+    assert reached["cross-entropy"] < 0.2
+    assert reached["reinforcement"] > 1.0
+
+
+def test_samples_follow_torchs_seed_and_are_for_training_alone() -> None:
+    model, batch = leader_writer().train(), collate(PAIRS, SYMBOLS)
+    config = {"key_points": 0, "sub_summaries": 0, "key_points_reward": 0.5}
+    objective = LeaderWriterLossConfig.parse(
+        {**config, "sub_summaries_reward": 0.5, "longest_plan": 4, "longest_text": 6}
+    ).build(SYMBOLS)
+    values = []
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        values.append(objective(model, batch).value.item())
+        assert model.training
+    assert values[0] == values[1] != values[2]
+    assert "key_points_reward" not in objective(model.eval(), batch).terms
+
+
+def test_a_pointer_learns_to_copy_from_its_reward() -> None:
+    """Words beyond the vocabulary (12 and 13) are what the reward is for."""
+    torch.manual_seed(0)
+    sizes = {"d_model": 16, "heads": 2, "feed_forward": 16, "encoder_layers": 1}
+    more = {"decoder_layers": 1, "pointer": True, "dropout": 0, "attention_output_dropout": 0}
+    model = TransformerConfig.parse({**sizes, **more}).build(12)
+    pairs = [EncodedPair((1, 5, 12, 2), (1, 12, 2)), EncodedPair((1, 13, 6, 12, 2), (1, 13, 2))]
+    objective = SelfCriticalConfig(weight=1.0, max_tokens=4).build(SYMBOLS)
+    rewards = [t["reward"] for t in train(objective, model, collate(pairs * 8, SYMBOLS), 30)]
+    assert rewards[0] < 0.3
+    assert sum(rewards[10:]) / 20 > 0.6
