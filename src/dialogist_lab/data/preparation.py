@@ -5,6 +5,7 @@ normalise -> entities and speakers to placeholders -> merge -> segment -> (`enco
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -24,6 +25,7 @@ _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020
 # A Chinese, Japanese or Korean character counts one, a run of other word characters one (with its
 # apostrophe: "don't"), a mark of punctuation one (KDD'19 paper, footnote 2).
 _COUNTED = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*|[^\w\s]")
+_INNER_WORD = re.compile(r"(?<=[\w,;'\"(] )[\w'’-]+|(?<=[(\"])[\w'’-]+")
 _ROLE_NUMBERS = {
     **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
     **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
@@ -57,6 +59,8 @@ class PreparationConfig(Config):
     ``joined`` (report 1, section III). ``key_points``: the rule pack (a name, or a file) that cuts
     references into sub-summaries. ``unknown``: words outside the vocabulary are all one ``token``,
     or told apart within a dialogue, so that a pointer can have them ``copied`` (word tokenizers).
+    ``case``: of what a model writes, ``kept``, or ``restored`` from the dialogue for a model that
+    knows small letters only.
     """
 
     profile: Profile = "plain"
@@ -66,6 +70,7 @@ class PreparationConfig(Config):
     references: Literal["each", "first", "joined"] = "each"
     key_points: str | None = None
     unknown: Literal["token", "copied"] = "token"
+    case: Literal["kept", "restored"] = "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,8 @@ class Preparation:
             index = SPEAKER_CHARACTERS.index(match.group())
             return example.speakers[index] if index < len(example.speakers) else ""
 
+        if self.config.case == "restored":
+            text = recased(text, [utterance.text for utterance in example.utterances])
         return _OURS.sub(" ", _SPEAKER.sub(name_of, text))
 
     def _normalise(self, text: str) -> str:
@@ -196,6 +203,26 @@ class Preparation:
                 speaker, text = "", self._normalise(f"{speaker}: {text}") if speaker else text
             profile = self.config.profile
             yield Utterance(segment(speaker, profile), segment(text, profile), utterance.role)
+
+
+def recased(text: str, spoken: Iterable[str]) -> str:
+    """Small letters as most words of the dialogue have them, and a capital for each sentence.
+
+    The first word of a sentence, and the speaker before an utterance, tell nothing about a word.
+    """
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    for said in spoken:
+        for match in _INNER_WORD.finditer(said):
+            spellings[match.group().lower()][match.group()] += 1
+
+    def spelled(match: re.Match[str]) -> str:
+        known = spellings.get(match.group())
+        return (
+            known.most_common(1)[0][0] if known else "I" if match.group() == "i" else match.group()
+        )
+
+    cased = re.sub(r"[\w'’-]+", spelled, text)
+    return re.sub(r"(?:^|(?<=[.!?] ))[^\W\d_]", lambda first: first.group().upper(), cased)
 
 
 class _Mention:

@@ -6,7 +6,7 @@ it is kept in the model's own number format, and returns two numbers per positio
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -192,13 +192,30 @@ class Pointer(nn.Module):
         return Copies(gate[real].float(), weights[:, 0][real], ids[real], memory.extra)
 
 
+class GeneratedLogProbs(Protocol):
+    """The distributions over the vocabulary that a pointer adds to: `LogProbs`, or its like."""
+
+    @property
+    def size(self) -> int:
+        """V."""
+        ...
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        """As `TokenDistribution`."""
+        ...
+
+    def probs(self) -> Tensor:
+        """(M, V) probabilities in fp32."""
+        ...
+
+
 class PointerLogProbs:
     """p(w) = p_gen p_vocabulary(w) + (1 - p_gen) sum of a_s over the positions s that hold w.
 
     (KDD'19 paper, equation 18; See et al. 2017, 9.) A `TokenDistribution`.
     """
 
-    def __init__(self, vocabulary: LogProbs, copies: Copies) -> None:
+    def __init__(self, vocabulary: GeneratedLogProbs, copies: Copies) -> None:
         self._vocabulary, self.copies = vocabulary, copies
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:

@@ -1,0 +1,281 @@
+"""Models that begin with somebody's weights: encoder-decoders, or encoders, of `transformers`.
+
+An encoder (BERT, RoBERTa ...) becomes both halves of an encoder-decoder (Rothe et al. 2020,
+BERT2BERT): its layers are the decoder's, too, whose attention over the source begins at random, and
+one table of embeddings serves encoder, decoder and output. A pointer can be put on top of any.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers.modeling_outputs import BaseModelOutput
+
+from dialogist.errors import ModelError
+from dialogist_lab.decoding import State
+from dialogist_lab.models.generator import (
+    Batch,
+    Generator,
+    ModelConfig,
+    Outputs,
+    RecipeLimits,
+    TokenDistribution,
+    TokenLogProbs,
+)
+from dialogist_lab.models.transformer_blocks import Dropout, initialise_module
+from dialogist_lab.models.vocabulary_output import CopyMemory, Pointer, PointerLogProbs
+
+
+class PretrainedConfig(ModelConfig):
+    """Options of a model that begins with somebody's weights.
+
+    ``path``: the folder they are in (config.json, model.safetensors); nothing in it is run.
+    ``architecture``: what `transformers` builds the network from where that folder is gone
+    (`with_architecture`). ``pointer``: words of the source can be copied. ``prefix``: the ids of
+    what stands before each source (T5's "summarize: ").
+    """
+
+    kind: Literal["pretrained"] = "pretrained"
+    path: str | None = None
+    architecture: dict[str, Any] | None = None
+    pointer: bool = False
+    prefix: tuple[int, ...] = ()
+
+    def with_architecture(self) -> "PretrainedConfig":
+        """With what the folder's config.json says: a trained model does not need the folder.
+
+        Raises:
+            ModelError: ``path`` is no folder of a model.
+        """
+        return self.model_copy(update={"architecture": self._theirs().to_dict()})
+
+    def check(self, limits: RecipeLimits) -> Iterator[str]:
+        """What its positions hold, where the folder is at hand."""
+        if self.architecture is None and not Path(self.path or "").is_dir():
+            return
+        theirs = self._theirs()
+        theirs = getattr(theirs, "encoder", theirs)
+        most = getattr(theirs, "max_position_embeddings", None)
+        if most and (limits.longest_source is None or limits.longest_source > most):
+            yield f"preparation.limits.source_tokens must be at most {most}: the model's positions"
+
+    def build(self, vocabulary: int) -> "Pretrained":
+        """The model, with a row for each of ``vocabulary`` tokens; new ones are drawn at random.
+
+        Raises:
+            ModelError: ``path`` has no usable weights, and no architecture is known.
+        """
+        quiet = transformers.logging
+        quiet.set_verbosity_error()
+        quiet.disable_progress_bar()
+        if self.architecture is not None and not Path(self.path or "").is_dir():
+            network = transformers.AutoModelForSeq2SeqLM.from_config(self._theirs())
+        else:
+            network = self._read()
+        return Pretrained(self, network, vocabulary)
+
+    def _theirs(self) -> Any:
+        """The network's configuration; of an encoder, that of the encoder-decoder it becomes."""
+        if self.architecture is not None:
+            given = {k: v for k, v in self.architecture.items() if k != "model_type"}
+            return transformers.AutoConfig.for_model(self.architecture["model_type"], **given)
+        with _reading(self.path):
+            config = transformers.AutoConfig.from_pretrained(self.path, local_files_only=True)
+            if config.is_encoder_decoder:
+                return config
+            both = config, deepcopy(config)  # one of them becomes a decoder's
+            return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(*both)
+
+    def _read(self) -> Any:
+        """The network with the weights of ``path``."""
+        config = self._theirs()
+        with _reading(self.path):
+            if not (Path(self.path or "") / "model.safetensors").is_file():
+                raise OSError("it has no model.safetensors (convert its pytorch_model.bin)")
+            options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
+            if config.model_type != "encoder-decoder":
+                return transformers.AutoModelForSeq2SeqLM.from_pretrained(self.path, **options)
+            halves = [f"{half}_{key}" for half in ("encoder", "decoder") for key in options]
+            return transformers.EncoderDecoderModel.from_encoder_decoder_pretrained(
+                self.path, self.path, **dict.fromkeys(halves, True)
+            )
+
+
+@contextmanager
+def _reading(path: str | None) -> Iterator[None]:
+    """What `transformers` says of a folder, as one line."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{path}: is no model that can be trained here: {first}") from None
+
+
+class DenseLogProbs:
+    """The distributions at M positions of which all logits (M, V) are there."""
+
+    def __init__(self, logits: Tensor) -> None:
+        self._logits = logits
+
+    @property
+    def size(self) -> int:
+        """V."""
+        return self._logits.shape[1]
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        """Of the given tokens (M,); ``with_mean`` for label smoothing."""
+        log_probs = self.all()
+        mean = log_probs.mean(dim=1) if with_mean else None
+        return TokenLogProbs(log_probs.gather(1, targets[:, None])[:, 0], mean)
+
+    def all(self) -> Tensor:
+        """(M, V) natural-log probabilities in fp32."""
+        return torch.log_softmax(self._logits, dim=-1, dtype=torch.float32)
+
+    def probs(self) -> Tensor:
+        """(M, V) probabilities in fp32."""
+        return torch.softmax(self._logits, dim=-1, dtype=torch.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainedState:
+    """N rows: the encoder's output (N, S, D), real (N, S), what can be copied, and a cache.
+
+    The cache changes in place: a state that was selected from or stepped on is used up.
+    """
+
+    memory: Tensor
+    real: Tensor
+    copies: CopyMemory | None
+    cache: Any = None
+
+    def select(self, rows: Tensor) -> "PretrainedState":
+        """The given rows, in the given order."""
+        if self.cache is not None:
+            self.cache.batch_select_indices(rows)
+        copies = None if self.copies is None else self.copies.select(rows)
+        return PretrainedState(self.memory[rows], self.real[rows], copies, self.cache)
+
+
+class FastDropout(Dropout):
+    """Ours in place of torch's: with it an update takes three quarters of the time on a CPU.
+
+    Attention asks for ``p``: its weights are not dropped.
+    """
+
+    p = 0.0
+
+
+class Pretrained(Generator):
+    """An encoder-decoder of `transformers`, with or without a pointer."""
+
+    config: PretrainedConfig
+
+    def __init__(self, config: PretrainedConfig, network: Any, vocabulary: int) -> None:
+        super().__init__()
+        joined = isinstance(network, transformers.EncoderDecoderModel)
+        for part in (network.encoder, network.decoder) if joined else (network,):
+            if part.get_input_embeddings().num_embeddings < vocabulary:
+                part.resize_token_embeddings(vocabulary)
+        if joined:
+            table = network.encoder.get_input_embeddings()
+            network.decoder.set_input_embeddings(table)
+            network.decoder.get_output_embeddings().weight = table.weight
+            network.encoder.pooler = None  # nothing reads it
+        for module in list(network.modules()):
+            for name, child in list(module.named_children()):
+                if type(child) is nn.Dropout:
+                    setattr(module, name, FastDropout(child.p))
+        self.network = network
+        self.config, theirs = config, network.config
+        width = network.get_input_embeddings().embedding_dim
+        self.pointer = Pointer(width) if config.pointer else None
+        for module in () if self.pointer is None else self.pointer.modules():
+            initialise_module(module, "scaled")
+        self._begin = getattr(theirs, "decoder_start_token_id", None)
+        # T5 and its kin have no begin symbol: ours, the first of each source, is none of theirs.
+        self._skipped = int(not joined and getattr(theirs, "bos_token_id", None) is None)
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
+        if need_weights:  # fused kernels have none
+            for network in (self.network, self.network.get_encoder()):
+                network.set_attn_implementation("eager")
+        state, encoded = self._start(batch, need_weights)
+        distribution, _, decoded = self._decode(
+            batch.target_in, state, batch.target_mask, need_weights
+        )
+        maps: dict[str, Tensor] = {}
+        if need_weights:
+            for name, found in (
+                ("encoder_layer{}_self_att", encoded.attentions),
+                ("decoder_layer{}_block1_self_att", decoded.decoder_attentions),
+                ("decoder_layer{}_block2_decenc_att", decoded.cross_attentions),
+            ):
+                maps |= {name.format(i): weights for i, weights in enumerate(found, 1)}
+        return Outputs(distribution, batch.target_out[batch.target_mask], maps)
+
+    def start(self, batch: Batch) -> PretrainedState:
+        """Encode; B rows."""
+        return self._start(batch, False)[0]
+
+    def _start(self, batch: Batch, need_weights: bool) -> tuple[PretrainedState, Any]:
+        prefix = torch.tensor(self.config.prefix, device=batch.source.device).expand(len(batch), -1)
+
+        def led(part: Tensor, before: Tensor) -> Tensor:
+            return torch.cat([before.to(part.dtype), part[:, self._skipped :]], dim=1)
+
+        batch = replace(
+            batch,
+            source=led(batch.source, prefix),
+            source_mask=led(batch.source_mask, torch.ones_like(prefix)),
+            copied=None if batch.copied is None else led(batch.copied, prefix),
+        )
+        encoded = self.network.get_encoder()(
+            input_ids=batch.source,
+            attention_mask=batch.source_mask.long(),
+            output_attentions=need_weights,
+        )
+        memory = encoded.last_hidden_state
+        copies = None if self.pointer is None else self.pointer.memory(memory, batch)
+        return PretrainedState(memory, batch.source_mask, copies), encoded
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, PretrainedState]:
+        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
+        assert isinstance(state, PretrainedState)
+        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
+        distribution, state, _ = self._decode(tokens[:, None], state, real, False)
+        return distribution.all(), state
+
+    def _decode(
+        self, tokens: Tensor, state: PretrainedState, real: Tensor, need_weights: bool
+    ) -> tuple[TokenDistribution, PretrainedState, Any]:
+        """The next token's distribution at those of (N, T) positions that are ``real``."""
+        if state.cache is None and self._begin is not None:
+            first = torch.full_like(tokens[:, :1], self._begin)
+            tokens = torch.cat([first, tokens[:, 1:]], dim=1)
+        decoded = self.network(
+            encoder_outputs=BaseModelOutput(last_hidden_state=state.memory),
+            attention_mask=state.real.long(),
+            decoder_input_ids=tokens,
+            past_key_values=state.cache,
+            use_cache=not torch.is_grad_enabled(),
+            output_attentions=need_weights,
+            output_hidden_states=self.pointer is not None,
+        )
+        generated = DenseLogProbs(decoded.logits[real])
+        state = replace(state, cache=decoded.past_key_values)
+        if self.pointer is None or state.copies is None:
+            return generated, state, decoded
+        hidden = decoded.decoder_hidden_states[-1]
+        return (
+            PointerLogProbs(generated, self.pointer(hidden, state.copies, real)),
+            state,
+            decoded,
+        )
