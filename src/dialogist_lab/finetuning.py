@@ -64,7 +64,7 @@ def finetune_run(
     """
     train = with_summaries(data, reporter.note)
     if dev is None:
-        train, held_out = split(train, wanted.seed)
+        train, held_out = hold_out(train, wanted.seed)
     else:
         held_out = with_summaries([dev], reporter.note)
         texts = {_text(dialogue) for dialogue in held_out}
@@ -106,7 +106,7 @@ def with_summaries(paths: Sequence[Path], note: Callable[[str], None]) -> list[D
     return kept
 
 
-def split(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], list[Dialogue]]:
+def hold_out(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], list[Dialogue]]:
     """Draw held-out dialogues: 15%, 20 to 200, at most a quarter; copies stay together."""
     groups: dict[str, list[Dialogue]] = {}
     for dialogue in dialogues:

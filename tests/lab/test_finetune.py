@@ -14,12 +14,12 @@ from dialogist.formats.fields import dialogue_to_line
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.data.batching import collate
 from dialogist_lab.data.encoding import EncodedPair
-from dialogist_lab.data.preparation import recased
+from dialogist_lab.data.preparation import with_capitals
 from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
 from dialogist_lab.explain.attention_trace import trace_dialogue
 from dialogist_lab.finetune_command import finetune
-from dialogist_lab.finetuning import Wanted, finetune_recipe, split
+from dialogist_lab.finetuning import Wanted, finetune_recipe, hold_out
 from dialogist_lab.models.pretrained import PretrainedConfig
 from dialogist_lab.train_run import TrainedModel
 
@@ -175,16 +175,18 @@ def test_capitals_come_back_from_the_dialogue() -> None:
         "Bo: But your iPhone is fine. Call Ann.",
     ]
     text = "customer asks luigi's about an iphone. she says i call ann."
-    assert recased(text, spoken) == "Customer asks Luigi's about an iPhone. She says I call Ann."
+    assert (
+        with_capitals(text, spoken) == "Customer asks Luigi's about an iPhone. She says I call Ann."
+    )
 
 
 def test_held_out_rows_repeat_no_others() -> None:
     dialogues = [*rows(30), *rows(30)]
-    train, held_out = split(dialogues, seed=1)
+    train, held_out = hold_out(dialogues, seed=1)
     assert len(train) + len(held_out) == 60
     assert 15 <= len(held_out) <= 16
     assert not {d.id for d in train} & {d.id for d in held_out}
-    assert split(dialogues, seed=2)[1] != held_out
+    assert hold_out(dialogues, seed=2)[1] != held_out
 
 
 @pytest.mark.parametrize(

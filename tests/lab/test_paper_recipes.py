@@ -137,6 +137,7 @@ def test_a_trace_tells_what_was_copied(data: Any, tmp_path: Any) -> None:
     trace = trace_dialogue(TrainedModel.load(tmp_path), Dialogue(turns, "one"))
     assert "1234567890123456" in "".join(trace.source)
     assert trace.speakers == ("Ann",)
+    assert "‹speaker 1›" in trace.source  # the role of a user
     for token in trace.target:
         assert token.p_gen is not None
         assert token.copied is not None

@@ -151,7 +151,7 @@ class Preparation:
             return example.speakers[index] if index < len(example.speakers) else ""
 
         if self.config.case == "restored":
-            text = recased(text, [utterance.text for utterance in example.utterances])
+            text = with_capitals(text, [utterance.text for utterance in example.utterances])
         return _OURS.sub(" ", _SPEAKER.sub(name_of, text))
 
     def _normalise(self, text: str) -> str:
@@ -205,7 +205,7 @@ class Preparation:
             yield Utterance(segment(speaker, profile), segment(text, profile), utterance.role)
 
 
-def recased(text: str, spoken: Iterable[str]) -> str:
+def with_capitals(text: str, spoken: Iterable[str]) -> str:
     """Small letters as most words of the dialogue have them, and a capital for each sentence.
 
     The first word of a sentence, and the speaker before an utterance, tell nothing about a word.

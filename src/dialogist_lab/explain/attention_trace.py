@@ -17,6 +17,7 @@ from dialogist.errors import DataError
 from dialogist.records import Dialogue
 from dialogist_lab.data.batching import collate
 from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.vocabulary import SPEAKER_CHARACTERS
 from dialogist_lab.models.generator import FIRST_KEY_POINT, Outputs
 from dialogist_lab.models.vocabulary_output import PointerLogProbs
 from dialogist_lab.train_run import TrainedModel, Written
@@ -210,7 +211,9 @@ class _Speller:
             )
         text = tokenizer.decode([index])
         restored = self._trained.preparation.restore(text, self._written.example)
-        return restored if restored.strip() else text if text.strip() else tokenizer.token(index)
+        if restored.strip() or text.strip() not in SPEAKER_CHARACTERS:
+            return restored if restored.strip() else text or tokenizer.token(index)
+        return f"‹speaker {SPEAKER_CHARACTERS.index(text.strip()) + 1}›"  # of roles, or not here
 
 
 def _tokens(

@@ -156,7 +156,7 @@ class WordingPart:
         return " ".join(self.sentences)
 
 
-class Choice(NamedTuple):
+class TemplateChoice(NamedTuple):
     """The templates of a key point: enough to tell two combinations apart, cheap to draw."""
 
     content: str
@@ -176,7 +176,7 @@ _LONGEST = 50  # words of a sub-summary (section 4.1: 2.3% are longer) ...
 _LONGER = 0.2  # ... which this share of summaries need not keep to
 
 
-def choose_templates(draw: RandomDraw, plan: DialoguePlan) -> list[Choice]:
+def choose_templates(draw: RandomDraw, plan: DialoguePlan) -> list[TemplateChoice]:
     """Draw a template for each key point."""
     about, choices, used, answer = plan.about, [], set(), ""
     for label in plan.labels:
@@ -196,12 +196,12 @@ def choose_templates(draw: RandomDraw, plan: DialoguePlan) -> list[Choice]:
         lines = grammar.FRAMES["note"].get(label) or grammar.POINTS[label]["note"]
         line = draw.below(len(lines))
         choices.append(
-            Choice(content, line, draw.below(len(grammar.line_of(lines[line]).variants)))
+            TemplateChoice(content, line, draw.below(len(grammar.line_of(lines[line]).variants)))
         )
     return choices
 
 
-def combination_of(plan: DialoguePlan, choices: Sequence[Choice]) -> int:
+def combination_of(plan: DialoguePlan, choices: Sequence[TemplateChoice]) -> int:
     """The templates of the question and its neighbour, as a number of 64 bits."""
     start = plan.labels.index("Question description")
     beside = start + 1 if start + 1 < len(choices) else start - 1
@@ -214,7 +214,7 @@ def combination_of(plan: DialoguePlan, choices: Sequence[Choice]) -> int:
 
 
 def word_parts(
-    draw: RandomDraw, plan: DialoguePlan, choices: Sequence[Choice], shared: Shared
+    draw: RandomDraw, plan: DialoguePlan, choices: Sequence[TemplateChoice], shared: Shared
 ) -> list[WordingPart]:
     """The parts of a summary, with further sentences until it is about as long as planned."""
     parts = []

@@ -1,0 +1,76 @@
+"""``data synth``, ``data vectors`` and ``explain`` as a person calls them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from dialogist.errors import DataError
+from dialogist_lab.explain_command import explain
+from dialogist_lab.recipe import Recipe
+from dialogist_lab.synth_command import synth
+from dialogist_lab.train_run import Lines, train_recipe
+from dialogist_lab.vectors_command import vectors
+
+
+def run(command: Any, *arguments: object) -> Any:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_synth_writes_lines_or_a_file(tmp_path: Path) -> None:
+    printed = run(synth, "--pairs", 3, "--seed", 3, "--split", "dev")
+    ids = [json.loads(line)["id"] for line in printed.stdout.splitlines()]
+    assert ids == [f"synth-en-3-dev-{n}" for n in range(3)]
+    file = tmp_path / "new" / "pairs.jsonl"
+    command = (synth, "--pairs", 3, "--seed", 3, "--split", "dev", "-o", file)
+    assert run(*command).exit_code == 0
+    assert run(*command).exit_code == 0  # a file is replaced
+    assert file.read_text() == printed.stdout
+    assert [path.name for path in file.parent.iterdir()] == ["pairs.jsonl"]
+
+
+def test_vectors_are_read_by_a_recipe(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    data, output = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
+    run(synth, "--pairs", 30, "-o", data)
+    result = run(vectors, data, "-o", output, "--width", 8, "--epochs", 1)
+    assert result.exit_code == 0, result.exception
+    rows = output.read_text().splitlines()
+    assert f"{len(rows) - 1} words of 8 numbers each" in result.stdout
+    assert {len(row.split(" ")) for row in rows[1:]} == {9}
+    again = tmp_path / "again.txt"
+    run(vectors, data, "-o", again, "--width", 8, "--epochs", 1)
+    assert again.read_text() == output.read_text()
+    none = run(vectors, data, "-o", again, "--min-count", 10_000)
+    assert isinstance(none.exception, DataError)
+
+
+def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
+    data, model = tmp_path / "pairs.jsonl", tmp_path / "run"
+    run(synth, "--pairs", 12, "-o", data)
+    values = {
+        "name": "small",
+        "data": {"train": [{"path": "pairs.jsonl"}]},
+        "tokenizer": {"size": 400},
+        "model": {"d_model": 8, "heads": 2, "feed_forward": 8, "pointer": True},
+        "training": {"epochs": 1, "max_steps": 2},
+        "decoding": {"strategy": "greedy", "max_tokens": 5},
+    }
+    train_recipe(Recipe.parse(values), tmp_path, model, torch.device("cpu"), Lines(quiet=True))
+    page, plain = tmp_path / "page.html", tmp_path / "trace.json"
+    assert run(explain, data, "-m", model, "-o", page).exit_code == 0
+    assert run(explain, data, "-m", model, "-o", plain, "--id", "synth-en-1-train-3").exit_code == 0
+    trace = json.loads(plain.read_text())
+    assert trace["id"] == "synth-en-1-train-3"
+    names = {attention["name"] for attention in trace["maps"]}
+    assert {"encoder_layer1_self_att", "decoder_layer1_block2_decenc_att", "pointer"} <= names
+    assert '"id": "synth-en-1-train-0"' in page.read_text()
+    assert "http" not in page.read_text()  # it loads and sends nothing
+    missing = run(explain, data, "-m", model, "-o", page, "--id", "nobody")
+    assert "no dialogue of the id 'nobody'" in str(missing.exception)
