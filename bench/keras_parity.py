@@ -1,4 +1,4 @@
-"""The reports' Keras network, and tests/lab_engine/keras_parity.npz: what it computes, small and exact.
+"""The reports' Keras network, and what it computes: tests/lab_engine/keras_parity.npz.
 
     .venv-keras/bin/python bench/keras_parity.py
 
@@ -6,8 +6,8 @@ Three Bilkent EEE 486/586 assignment reports, "Implementing Transformer Architec
 Summarization": 000 (A. Iskit), 001 (E. I. Esendemir), 003 (B. Altintas). Layers, loss and training
 step are 000's Listings 2 to 9; sizes are 000's abstract and section III and 001's section 3.1; the
 parts that are named but not printed follow the prose (001 equation 4, 003 section 2.2). Where the
-reports differ or do not run under Keras 3: the decoder's third block has its own `layernorm3` (000),
-and masks are passed by name. The recipe `dialogsum-report-1` has the network at full size.
+reports differ or do not run under Keras 3: the decoder's third block has its own `layernorm3`
+(000), and masks are passed by name. The recipe `dialogsum-report-1` has the network at full size.
 
 Stored are random weights, a padded batch, the probabilities, the masked loss (Listing 7) and its
 gradients without dropout, and the greedy tokens (Listing 9). Shapes: B batch, S source tokens, T
@@ -99,7 +99,10 @@ class Embedded(layers.Layer):
 
     def __init__(self, size: Size) -> None:
         super().__init__()
-        self.table, self.dropout = layers.Embedding(size.vocab, size.width), layers.Dropout(size.dropout)
+        self.table, self.dropout = (
+            layers.Embedding(size.vocab, size.width),
+            layers.Dropout(size.dropout),
+        )
         angles = np.arange(size.positions)[:, None] / np.power(
             10000.0, 2 * (np.arange(size.width)[None] // 2) / size.width
         )

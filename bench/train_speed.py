@@ -2,10 +2,10 @@
 
     python bench/train_speed.py --data DATA     (needs .venv-keras: make bench-train)
 
-Every run is a process of its own; the systems take turns, in reverse order every other round. Ours is
-the real trainer with the recipe `dialogsum-report-1`, in bf16: on its batches of 64 random rows, and
-on batches of like lengths. Keras is `keras_parity`'s network in fp32, fixed shapes, `tf.function`.
-The clock covers whole updates after the warm-up. Prints Markdown; a row is the median of its rounds.
+Every run is a process of its own; the systems take turns, in reverse order every other round. Ours
+is the real trainer with the recipe `dialogsum-report-1`, in bf16: on its batches of 64 random rows,
+and on batches of like lengths. Keras is `keras_parity`'s network in fp32, in fixed shapes. The
+clock covers whole updates after the warm-up. Prints Markdown; a row is the median of its rounds.
 """
 
 import argparse
@@ -84,10 +84,8 @@ def ours(arrays: Any, flags: argparse.Namespace) -> list[tuple[float, int]]:
         for source, target in zip(arrays["source"], arrays["target"], strict=True)
     ]
     data = TrainingData(pairs, Symbols(pad=0, unk=1, bos=2, eos=3, size=vocabulary))
-    settings: dict[str, Any] = {
-        **{"precision": "bf16", "seed": flags.seed, "checkpoint_every": 10**6},
-        **{"max_steps": flags.warmup + flags.steps},
-    }
+    settings: dict[str, Any] = {"precision": "bf16", "seed": flags.seed}
+    settings |= {"checkpoint_every": 10**6, "max_steps": flags.warmup + flags.steps}
     if flags.system == 2:  # as many examples a batch on average
         tokens = int(1.05 * BATCH * data.lengths.sum() / len(pairs))
         settings["sampler"] = TokenBucketConfig(tokens=tokens)

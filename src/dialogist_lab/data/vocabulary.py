@@ -54,8 +54,8 @@ class TokenizerConfig(Config):
 
     ``kind``: words as the reports' Keras tokenizer, byte-level pairs (Sennrich et al. 2016) or
     unigram (Kudo 2018), all trained on the training texts; or ``pretrained``: the
-    ``tokenizer.json`` at ``path`` as it is. ``size`` None is unbounded (``word``). ``min_count``: words that occur
-    less often in the training texts are left out (``word``).
+    ``tokenizer.json`` at ``path`` as it is. ``size`` None is unbounded (``word``). ``min_count``:
+    words that occur less often in the training texts are left out (``word``).
     """
 
     kind: Literal["word", "bpe", "unigram", "pretrained"] = "bpe"
