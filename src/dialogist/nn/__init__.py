@@ -1,1 +1,0 @@
-"""Layers and attention: tensors only."""

@@ -1,1 +1,0 @@
-"""Experiments: from a YAML file to a trained model, and systems over data sets."""

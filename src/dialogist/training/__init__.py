@@ -1,1 +1,0 @@
-"""The trainer: precision, processes, schedules, checkpoints."""
