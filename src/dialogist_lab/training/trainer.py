@@ -49,10 +49,9 @@ class TrainingConfig(Config):
     """Options of a training run.
 
     ``epochs``: passes over the training pairs. ``max_steps``: updates at most. ``seed``: of
-    weights, order and dropout. ``precision``: number format of the linear layers. ``sampler``: how
-    batches are filled. ``accumulate``: batches that make one update; more take less memory and
-    change nothing else. ``optimizer``, ``schedule``: how gradients change weights. ``clip_norm``:
-    the largest norm of the gradient. ``checkpoint_every``, ``log_every``: in updates.
+    weights, order and dropout. ``precision``: number format of the linear layers. ``accumulate``:
+    batches that make one update; more take less memory and change nothing else. ``clip_norm``: the
+    largest norm of the gradient. ``checkpoint_every``, ``log_every``: in updates.
     ``select_by``: the validation metric that ranks epochs (larger is better; ``dev_loss``:
     smaller). ``patience``: stop after so many scored validations without improvement. ``final``:
     the weights that are kept are those of the ``best`` epoch, the ``last``, or the ``average`` of
@@ -85,15 +84,11 @@ class Validation:
 
 
 class TrainingReporter(Protocol):
-    """Where progress is shown."""
+    """Where progress is shown: after every update, of ``updates`` in an epoch; and in notes."""
 
-    def update(self, progress: "Progress", updates: int, loss: float, tokens: int) -> None:
-        """After every update; an epoch has so many ``updates``, this one had so many tokens."""
-        ...
+    def update(self, progress: "Progress", updates: int, loss: float, tokens: int) -> None: ...
 
-    def note(self, text: str) -> None:
-        """Something a person should know."""
-        ...
+    def note(self, text: str) -> None: ...
 
 
 class Interrupted(Stopped):
