@@ -29,11 +29,11 @@ def write_arrays(data: Path, path: Path, rows: int = 4000) -> None:
     """The first rows of DialogSum train as the recipe encodes them, padded with 0."""
     from dialogist_lab.data.vocabulary import Tokenizer
     from dialogist_lab.recipe import read_recipe
-    from dialogist_lab.train_run import Coder, Lines, read_sets, tokenizer_texts
+    from dialogist_lab.train_run import Coder, ProgressLines, read_sets, tokenizer_texts
 
     recipe = read_recipe("dialogsum-report-1")
     preparation = recipe.preparation.build()
-    dialogues = read_sets(recipe.data.train, data, Lines(quiet=True))
+    dialogues = read_sets(recipe.data.train, data, ProgressLines(quiet=True))
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
     tokenizer: Tokenizer = recipe.tokenizer.build(tokenizer_texts(examples))
     coder = Coder(recipe, preparation, tokenizer)

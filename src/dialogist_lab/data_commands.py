@@ -16,7 +16,7 @@ from dialogist.errors import UsageError
 from dialogist.language.tokens import count_words, words_in
 from dialogist.records import Dialogue
 
-Files = Annotated[list[Path], typer.Argument(help="Dialogue files.")]
+DialogueFiles = Annotated[list[Path], typer.Argument(help="Dialogue files.")]
 Format = Annotated[str, typer.Option("--input-format", help="Format of the input.")]
 
 SHINGLE = 8
@@ -37,7 +37,7 @@ LIMITS = {
 
 
 def split(
-    files: Files,
+    files: DialogueFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
     shares: Annotated[
         str, typer.Option(help="NAME=SHARE of each part; they add up to 1.")
@@ -105,7 +105,7 @@ def _digest(text: str) -> int:
 
 
 def stats(
-    files: Files,
+    files: DialogueFiles,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
     input_format: Format = "auto",
 ) -> int:

@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from dialogist.config import Config, find_file, override, read_yaml
 from dialogist.errors import ConfigError
+from dialogist.forms.key_points import RulePack, load_pack
 from dialogist_lab.data.encoding import Limits
-from dialogist_lab.data.preparation import Preparation, PreparationConfig, RulePack
+from dialogist_lab.data.preparation import Preparation, PreparationConfig
 from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
 from dialogist_lab.models.generator import MODELS, ModelConfig, config_of_kind
@@ -54,11 +55,7 @@ class LimitedPreparation(PreparationConfig):
     @property
     def pack(self) -> RulePack | None:
         """The rule pack that cuts references."""
-        if self.key_points is None:
-            return None
-        from dialogist.forms.key_points import load_pack  # what most recipes do not need
-
-        return load_pack(self.key_points)
+        return None if self.key_points is None else load_pack(self.key_points)
 
 
 class ValidationConfig(Config):

@@ -8,7 +8,7 @@ import typer
 from dialogist.errors import UsageError
 
 
-def train(  # noqa: PLR0913
+def train(
     recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
     data: Annotated[
         Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
@@ -35,7 +35,7 @@ def train(  # noqa: PLR0913
     import torch
 
     from dialogist_lab.recipe import read_recipe
-    from dialogist_lab.train_run import Lines, train_recipe
+    from dialogist_lab.train_run import ProgressLines, train_recipe
     from dialogist_lab.training.trainer import process_group
 
     if threads is not None:
@@ -49,7 +49,7 @@ def train(  # noqa: PLR0913
     chosen = read_recipe(recipe, settings or [])
     run = output or Path("runs") / chosen.name
     with process_group(place) as processes:
-        train_recipe(chosen, data, run, place, Lines(quiet or not processes.first), resume)
+        train_recipe(chosen, data, run, place, ProgressLines(quiet or not processes.first), resume)
     if processes.first:
         typer.echo(run)
     return 0

@@ -434,7 +434,7 @@ def open_writer(path: str) -> ModelWriter:
     return ModelWriter(TrainedModel.load(Path(path)))
 
 
-class Lines:
+class ProgressLines:
     """A `TrainingReporter`: lines on standard error, one every so many seconds."""
 
     def __init__(self, quiet: bool = False, every: float = 10.0) -> None:

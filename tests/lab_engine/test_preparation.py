@@ -83,16 +83,12 @@ def test_entities_are_masked_by_value_and_come_back() -> None:
     [
         (["order number AB-12345.", "Is AB-12345 paid?"], ["order number O0.", "Is O0 paid?"]),
         (["$5 and 5 dollars, $5"], ["M0 and M1, M0"]),
-        (["flight LH 400 at 7 a.m. on 3 May 2024"], ["flight F0 at T0 on T1"]),
-        (["mail a.b@c.org or www.c.org/x"], ["mail E0 or U0"]),
         (["my plate is THM1129", "THM1129 it is"], ["my plate is P0", "P0 it is"]),
-        (["13 rooms, 2 times, version 3.5"], ["13 rooms, 2 times, version 3.5"]),
-        (["It is half past six, quarter to 7."], ["It is T0, T1."]),
-        (["5551234567 or (555) 123-4567"], ["C0 or C0"]),
+        (["(415) 555-2671 or 4155552671 at 7 a.m., 7am"], ["C0 or C0 at T0, T0"]),
     ],
 )
-def test_forms_of_entities(texts: list[str], masked: list[str]) -> None:
-    kinds = {"T": 0, "C": 1, "E": 2, "U": 3, "M": 7, "P": 8, "O": 9, "F": 11}
+def test_a_value_has_one_mask_however_it_is_written(texts: list[str], masked: list[str]) -> None:
+    kinds = {"T": 0, "C": 1, "M": 7, "P": 8, "O": 9}
     found, table = EntityTable.of(texts, [])
     places = {ENTITY_CHARACTERS[16 * k + n]: f"{c}{n}" for c, k in kinds.items() for n in range(3)}
     shown = ["".join(places.get(c, c) for c in text) for text in found]

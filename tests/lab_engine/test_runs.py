@@ -16,7 +16,7 @@ from dialogist.records import Dialogue, SummaryOptions
 from dialogist_lab import data_commands, train_command
 from dialogist_lab.models.transformer import Transformer
 from dialogist_lab.recipe import bundled_recipes, read_recipe
-from dialogist_lab.train_run import Lines, TrainedModel, open_writer, train_recipe
+from dialogist_lab.train_run import ProgressLines, TrainedModel, open_writer, train_recipe
 
 WriteRecipe = Callable[..., Path]
 app = typer.Typer()
@@ -37,7 +37,9 @@ def call(*arguments: object) -> str:
 
 def run(recipe: Path, data: Path, folder: Path, *settings: str, resume: bool = False) -> None:
     device = torch.device("cpu")
-    train_recipe(read_recipe(str(recipe), settings), data, folder, device, Lines(True), resume)
+    train_recipe(
+        read_recipe(str(recipe), settings), data, folder, device, ProgressLines(True), resume
+    )
 
 
 @pytest.mark.parametrize("name", sorted(bundled_recipes()))
@@ -166,7 +168,7 @@ def test_bad_records_and_excluded_ones_are_left_out(
     (data_folder / "out.txt").write_text("train-0\ntrain-1\n")
     sets = {"train": [{"path": "train.jsonl", "exclude": "out.txt"}], "dev": []}
     recipe = read_recipe(str(write_recipe(data=sets)))
-    train_recipe(recipe, data_folder, tmp_path / "run", torch.device("cpu"), Lines())
+    train_recipe(recipe, data_folder, tmp_path / "run", torch.device("cpu"), ProgressLines())
     notes = capsys.readouterr().err
     assert "1 bad records left out" in notes
     assert "train: 22 dialogues; 0 exceed" in notes

@@ -8,11 +8,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from pydantic import Field
 
 from dialogist.config import Config
+from dialogist.forms.key_points import RulePack
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.data.entity_masks import EntityTable
 from dialogist_lab.data.profiles import Profile, join, normalise, segment
@@ -31,19 +32,6 @@ _ROLE_NUMBERS = {
     **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
 }
 """Who asks is 0, who serves is 1."""
-
-
-class RulePack(Protocol):
-    """Rules that cut a reference summary into sub-summaries (`dialogist.forms.key_points`)."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """All key points, in the order of their ids."""
-        ...
-
-    def analyse(self, summary: str, section: str = "") -> Sequence[Any]:
-        """The sub-summaries, each with ``label`` and ``text``; ``section``: what it is of."""
-        ...
 
 
 class PreparationConfig(Config):

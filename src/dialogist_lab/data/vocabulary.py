@@ -24,7 +24,7 @@ from dialogist_lab.decoding import Symbols
 SPEAKERS = 32
 """How many speakers of one dialogue can have a character of their own."""
 
-ENTITY_KINDS = (
+MASKED_KINDS = (
     *("TIME", "PHONE", "EMAIL", "URL", "IP", "CARD", "IBAN"),
     *("AMOUNT", "PLATE_NUM", "ORDER", "TRIP", "FLIGHT", "ID"),
 )
@@ -34,7 +34,7 @@ ENTITIES_PER_KIND = 16
 """How many entities of one kind a dialogue can have; further ones stay text."""
 
 SPEAKER_CHARACTERS = [chr(0x10F000 + i) for i in range(SPEAKERS)]
-ENTITY_CHARACTERS = [chr(0x10F100 + i) for i in range(ENTITIES_PER_KIND * len(ENTITY_KINDS))]
+ENTITY_CHARACTERS = [chr(0x10F100 + i) for i in range(ENTITIES_PER_KIND * len(MASKED_KINDS))]
 
 KERAS_FILTERS = '!"#$%&()*+,-./:;<=>?@\\^_`{|}~\t\n'
 """Keras' default filters without ``[`` and ``]``, which delimit [SOS] and [EOS]."""
