@@ -138,7 +138,7 @@ def _without_double_l(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-# "purchases" is no form in the list, but its stem is one's.
+# By stems: "purchases" is no form in the list, but its stem is that of one.
 _STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
 _KEPT_STEMS = 1 << 13  # words; stemming takes a hundred times as long as looking up
 _LONGEST = 40  # letters of a word; a longer row of them is none
@@ -147,8 +147,7 @@ _LONGEST = 40  # letters of a word; a longer row of them is none
 @lru_cache(maxsize=_KEPT_STEMS)
 def stem_of(word: str) -> str:
     """The stem of a lower-cased word: Porter's, of its base form where it is irregular."""
-    base = IRREGULAR.get(word, word)
-    if len(base) > _LONGEST:
-        return base
-    stem = porter_stem(base)
+    if len(word) > _LONGEST:
+        return word
+    stem = porter_stem(word)
     return _STEMS.get(stem, stem)
