@@ -14,6 +14,7 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.forms.key_points import RulePack
+from dialogist.language.tokens import count_words
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.data.entity_masks import EntityTable
 from dialogist_lab.data.profiles import Profile, join, normalise, segment
@@ -22,10 +23,6 @@ from dialogist_lab.data.vocabulary import SPEAKER_CHARACTERS
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _SPEAKER = re.compile(f"[{SPEAKER_CHARACTERS[0]}-{SPEAKER_CHARACTERS[-1]}]")
 _OURS = re.compile("[\x00-\x1f\x7f-\x9f\U0010f000-\U0010f4ff]")
-_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
-# A Chinese, Japanese or Korean character counts one, a run of other word characters one (with its
-# apostrophe: "don't"), a mark of punctuation one (KDD'19 paper, footnote 2).
-_COUNTED = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*|[^\w\s]")
 _INNER_WORD = re.compile(r"(?<=[\w,;'\"(] )[\w'’-]+|(?<=[(\"])[\w'’-]+")
 _ROLE_NUMBERS = {
     **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
@@ -160,7 +157,7 @@ class Preparation:
         groups: list[list[tuple[int, Utterance]]] = []
         words, below = 0, self.config.merge_below or 0
         for number, utterance in utterances:
-            own = sum(1 for _ in _COUNTED.finditer(utterance.text))
+            own = count_words(utterance.text)
             last = groups[-1][-1][1] if groups else None
             same = last is not None and (last.speaker, last.role) == (
                 utterance.speaker,

@@ -5,17 +5,16 @@
   (Their filters for punctuation belong to the word tokenizer, their [SOS]/[EOS] to the encoder.)
 * ``xsum-report``: the XSum report, section 2.1.2: lower case; other characters than letters, digits
   and ``.,!?%$&@#:`` are removed (``it's`` becomes ``its``).
-* ``words``, ``zh-characters``: as ``plain``; when all else is done, `segment` puts spaces around
-  marks of punctuation, and between Chinese characters, for a word tokenizer, and ``￭`` where there
-  was none (``Hello, New York.`` is ``Hello ￭, New York ￭.``). `join` undoes it. Characters are the
-  KDD'19 paper's way of counting (footnote 2 and section 4.2).
+* ``words``: as ``plain``; when all else is done, `segment` puts spaces around marks of punctuation,
+  for a word tokenizer, and ``￭`` where there was none (``Hello, New York.`` is ``Hello ￭, New York
+  ￭.``). `join` undoes it.
 """
 
 import re
 import unicodedata
 from typing import Literal
 
-Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words", "zh-characters"]
+Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words"]
 
 _XSUM_KEPT = frozenset(".,!?%$&@#:")
 # Surrogates are no characters; speakers and entities are ours: no text of a user may hold them.
@@ -28,8 +27,6 @@ _JOINER = "\uffed"
 _JOINED = re.compile(f" *{_JOINER} *")
 # All that is no part of a word but the apostrophe; private use is none of our business.
 _MARK = re.compile(r"[^\w\s'’\U000f0000-\U0010ffff]|_")
-_ASCII_MARK = re.compile(r"[!-&(-/:-@\[-`{-~]")
-_CHINESE = "\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff65\U00020000-\U0003ffff"
 # The tokenizer would drop an ASCII mark, so it goes by another name: a private-use character.
 _NAMES = {code: 0xE000 + code for code in range(0x21, 0x7F) if not chr(code).isalnum()}
 _BACK = {name: code for code, name in _NAMES.items()}
@@ -52,12 +49,9 @@ def normalise(text: str, profile: Profile) -> str:
 
 
 def segment(text: str, profile: Profile) -> str:
-    """Make each mark and placeholder (and each Chinese character) a word; see the module."""
-    if profile not in ("words", "zh-characters"):
+    """Make each mark and placeholder a word; other profiles: no change."""
+    if profile != "words":
         return text
-    marks, loose = _MARK, ""
-    if profile == "zh-characters":
-        marks, loose = _ASCII_MARK, _CHINESE
 
     def mark_apart(mark: re.Match[str]) -> str:
         start, end = mark.span()
@@ -69,27 +63,20 @@ def segment(text: str, profile: Profile) -> str:
         start, end = found.span()
         before, behind = found.string[max(0, start - 1) : start], found.string[end : end + 1]
         alone = f" {found[0]} "
-        if before and not is_loose.match(before):
+        if before and not before.isspace():
             # Two placeholders side by side have the ￭ between them.
             alone = f"{' ' if _PLACEHOLDER.match(before) else ''}{_JOINER}{alone}"
-        if behind and not is_loose.match(behind) and not _PLACEHOLDER.match(behind):
+        if behind and not behind.isspace() and not _PLACEHOLDER.match(behind):
             alone = f"{alone}{_JOINER}"
         return alone
 
-    is_loose = re.compile(rf"[\s{loose}]")
-    text = marks.sub(mark_apart, text.translate(_TAKEN))
-    text = _PLACEHOLDER.sub(placeholder_apart, text)
-    return _fold(re.sub(f"([{loose}])", r" \1 ", text) if loose else text)
+    text = _MARK.sub(mark_apart, text.translate(_TAKEN))
+    return _fold(_PLACEHOLDER.sub(placeholder_apart, text))
 
 
 def join(text: str, profile: Profile) -> str:
-    """Put marks back to their words, and Chinese together; other profiles: no change."""
-    if profile not in ("words", "zh-characters"):
-        return text
-    text = _JOINED.sub("", text).translate(_BACK)
-    if profile == "words":
-        return text
-    return re.sub(f"(?<=[{_CHINESE}]) +| +(?=[{_CHINESE}])", "", text)
+    """Put marks back to their words; other profiles: no change."""
+    return _JOINED.sub("", text).translate(_BACK) if profile == "words" else text
 
 
 def _without_controls(text: str) -> str:
