@@ -12,7 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from dialogist_lab.models.generator import Batch, TokenLogProbs
-from dialogist_lab.models.transformer_blocks import KeyValue, attention_weights
+from dialogist_lab.models.transformer_blocks import (
+    KeyValue,
+    attention_weights,
+    working_type,
+)
 
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time on a CPU: about 6 MB in bf16."""
@@ -33,7 +37,8 @@ class LogProbs:
 
     def __init__(self, projection: VocabularyProjection, hidden: Tensor) -> None:
         """``hidden``: (M, D)."""
-        self._projection, self._hidden = projection, hidden
+        self._projection = projection
+        self._hidden = hidden.to(working_type(hidden.device))  # a GPU's norms give fp32
 
     @property
     def size(self) -> int:
