@@ -8,10 +8,9 @@ from pathlib import Path
 
 from nltk.stem.porter import PorterStemmer
 
-import dialogist
 from dialogist.language.porter import porter_stem
 
-VOCABULARY = Path(dialogist.__file__).parent / "assets/models/default/tokenizer_config.json"
+DIALOGUES = Path(__file__).resolve().parents[2] / "bench" / "reading" / "dialogues.jsonl"
 LETTERS = "aeiouybcdlstz"
 ENDINGS = """ational tional enci anci izer bli abli alli entli eli ousli ization ation ator alism
 iveness fulness ousness aliti iviti biliti fulli logi icate ative alize iciti ical ful ness al ance
@@ -29,7 +28,7 @@ def made(chance: random.Random) -> str:
 
 def test_stems_are_those_of_nltk() -> None:
     chance, porter = random.Random(0), PorterStemmer()
-    words = set(re.findall(r"[a-z]+", VOCABULARY.read_text(encoding="utf-8")))
+    words = set(re.findall(r"[a-z]+", DIALOGUES.read_text(encoding="utf-8")))
     words |= {made(chance) for _ in range(20_000)} | {
         *IRREGULAR.split(),
         "",
