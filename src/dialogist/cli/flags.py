@@ -8,7 +8,6 @@ import typer
 from dialogist.cli.console import silence
 from dialogist.cli.inputs import pairs
 from dialogist.cli.output_formats import Facts
-from dialogist.files import allow_network
 from dialogist.records import Length, MaskedNames, MaskStage, Perspective, SummaryOptions
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogu
 
 def _allow(value: bool) -> bool:
     if value:
+        from dialogist.files import allow_network
+
         allow_network()
     return value
 

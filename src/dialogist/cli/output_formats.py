@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from dialogist.errors import DataError, UsageError
-from dialogist.files import temporary_for
 
 
 class OutputFormat(StrEnum):
@@ -112,6 +111,8 @@ def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
         with _full_told(output), _opened(output, output) as file, redirect_stdout(file):
             yield
         return
+    from dialogist.files import temporary_for
+
     target = Path(os.path.realpath(output))
     temporary = temporary_for(target)
     try:

@@ -53,7 +53,6 @@ from dialogist.cli.output_formats import (
     output_to,
 )
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.files import sync, write_text_atomically
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue
 
@@ -241,6 +240,8 @@ class SummaryFile:
                 f"{self._partial}: an interrupted run left summaries there; add --resume to "
                 "continue it, or remove this file to start over"
             )
+        from dialogist.files import write_text_atomically
+
         write_text_atomically(_sidecar(self._partial), json.dumps(settings, indent=2) + "\n")
         self._partial.touch()
 
@@ -259,6 +260,8 @@ class SummaryFile:
         Raises:
             DataError: it cannot be written.
         """
+        from dialogist.files import sync
+
         try:
             with self._partial.open("ab") as file:
                 for line in lines:
