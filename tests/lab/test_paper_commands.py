@@ -13,7 +13,7 @@ from dialogist.errors import DataError
 from dialogist_lab.explain_command import explain
 from dialogist_lab.recipe import Recipe
 from dialogist_lab.synth_command import synth
-from dialogist_lab.train_run import Lines, train_recipe
+from dialogist_lab.train_run import ProgressLines, train_recipe
 from dialogist_lab.vectors_command import vectors
 
 
@@ -62,7 +62,9 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
         "training": {"epochs": 1, "max_steps": 2},
         "decoding": {"strategy": "greedy", "max_tokens": 5},
     }
-    train_recipe(Recipe.parse(values), tmp_path, model, torch.device("cpu"), Lines(quiet=True))
+    train_recipe(
+        Recipe.parse(values), tmp_path, model, torch.device("cpu"), ProgressLines(quiet=True)
+    )
     page, plain = tmp_path / "page.html", tmp_path / "trace.json"
     assert run(explain, data, "-m", model, "-o", page).exit_code == 0
     assert run(explain, data, "-m", model, "-o", plain, "--id", "synth-en-1-train-3").exit_code == 0
