@@ -1,4 +1,4 @@
-"""Take the pictures of pages in docs/images anew: the service, a report, an explanation.
+"""Take the pictures of pages in docs/images anew: the service, and a report.
 
     python bench/screenshots.py [NAME...]
 
@@ -7,7 +7,6 @@ its caption names, from examples that are in the repository or made up. Look at 
 you commit them.
 """
 
-import json
 import os
 import socket
 import subprocess
@@ -15,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,6 @@ from dialogist.summarizer import Summarizer
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-CHAT = ROOT / "src" / "dialogist" / "assets" / "examples" / "hard-chat.txt"
 WIDTH, HEIGHT = 1200, 860
 
 
@@ -42,22 +39,14 @@ def dialogist(folder: Path, *words: object) -> None:
         sys.exit(f"dialogist {' '.join(map(str, words))}\n{done.stderr}")
 
 
-_TALK = {
-    "profile": {"plan": "Gold", "earlier tickets": "late delivery"},
-    "utterances": [
-        ["Customer", "Hello, my order 4711 was due on Monday and it has not arrived yet."],
-        ["Agent", "I am sorry to hear that. Let me look at the tracking for you."],
-        [
-            "Agent",
-            "The courier lost the parcel in Hull. I will send a new one today for free.",
-        ],
-        ["Customer", "Great. Can it come to the office this time?"],
-        ["Agent", "Yes, I have changed the address. It will be with you on Thursday before noon."],
-        ["Customer", "I also want to cancel my plan at the end of the month."],
-        ["Agent", "I will ask our contracts team to call you tomorrow."],
-        ["Customer", "Thank you."],
-    ],
-}
+_TALK = """Customer: Hello, my order 4711 was due on Monday and it has not arrived yet.
+Agent: I am sorry to hear that. Let me look at the tracking for you.
+Agent: The courier lost the parcel in Hull. I will send a new one today for free.
+Customer: Great. Can it come to the office this time?
+Agent: Yes, I have changed the address. It will be with you on Thursday before noon.
+Customer: I also want to cancel my plan at the end of the month.
+Agent: I will ask our contracts team to call you tomorrow.
+Customer: Thank you."""
 
 
 def page(browser: Any, folder: Path) -> None:
@@ -77,7 +66,7 @@ def page(browser: Any, folder: Path) -> None:
             address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
             shown.goto(f"{address}#key={add_key(engine, 'picture')}")
             shown.wait_for_selector("#text")
-            shown.fill("#text", json.dumps(_TALK))
+            shown.fill("#text", _TALK)
             shown.select_option("#length", "long")
             shown.click("form#ask button.main")
             shown.wait_for_selector("#statements")
@@ -90,28 +79,14 @@ def page(browser: Any, folder: Path) -> None:
             engine.dispose()
 
 
-def explanation(browser: Any, folder: Path) -> None:
-    """`dialogist explain hard-chat.txt`, a word of the summary pointed at."""
-    dialogist(folder, "explain", CHAT, "--output", "page.html")
-    shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-    shown.goto(f"file://{folder / 'page.html'}")
-    shown.locator("#target .tok", has_text="seven").hover()
-    shown.screenshot(path=IMAGES / "explain-page.png")
-
-
 def report(browser: Any, folder: Path) -> None:
     """`dialogist report lead-3 longest-3` on made-up dialogues."""
     dialogist(folder, "data", "synth", "--pairs", "60", "--split", "dev", "--output", "dev.jsonl")
     words = ("report", "lead-3", "longest-3", "--on", "dev.jsonl", "--output", "report")
-    dialogist(folder, *words, "--metrics", "rouge,faithfulness,copying")
+    dialogist(folder, *words, "--metrics", "rouge,copying")
     shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     shown.goto(f"file://{folder / 'report' / 'report.html'}")
     shown.screenshot(path=IMAGES / "report.png")
-
-
-PICTURES: dict[str, Callable[[Any, Path], None]] = {
-    one.__name__: one for one in (page, explanation, report)
-}
 
 
 def main() -> None:
@@ -119,9 +94,8 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for name in sys.argv[1:] or PICTURES:
-            PICTURES[name](browser, Path(folder))
-            print(name)
+        for name in sys.argv[1:] or ("page", "report"):
+            {"page": page, "report": report}[name](browser, Path(folder))
         browser.close()
 
 

@@ -17,7 +17,7 @@ from dialogist import DialogistError, Dialogue, Summarizer
 SECONDS = 10
 
 app = FastAPI(title="Summaries")
-summarizer = Summarizer.load("default")  # once; many threads may call it at the same time
+summarizer = Summarizer()  # once; many threads may call it at the same time
 
 
 class Conversation(BaseModel):
@@ -28,10 +28,10 @@ class Conversation(BaseModel):
 
 
 class Line(BaseModel):
-    """A statement, how it was made, and the utterances (from 0) that it rests on."""
+    """A statement, its verdict, and the utterances (from 0) that it rests on."""
 
     statement: str
-    kind: str
+    verdict: str
     utterances: list[int]
 
 
@@ -60,10 +60,10 @@ def _summary(conversation: Conversation) -> Reply:
     [summary] = summarizer.summarize([dialogue], length=conversation.length)
     lines = [
         Line(
-            statement=one.text,
-            kind=one.kind,
-            utterances=[span.utterance for span in one.evidence],
+            statement=statement.text,
+            verdict=statement.verdict,
+            utterances=[span.utterance for span in statement.evidence],
         )
-        for one in summary.sentences
+        for statement in summary.statements
     ]
     return Reply(status=summary.status, reason=summary.reason, lines=lines)

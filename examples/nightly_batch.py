@@ -26,14 +26,14 @@ def main(calls: Path, summaries: Path) -> int:
         is_over = day.name < date.today().isoformat()
         if not is_over or (output / "manifest.json").exists():
             continue
-        command = ["batch", str(day), "--output", str(output), "--template", "call", "--quiet"]
+        command = ["batch", str(day), "--output", str(output), "--form", "call", "--quiet"]
         done = subprocess.run([sys.executable, "-m", "dialogist", *command], check=False)
-        print(f"{day.name}: {_told(output, done.returncode)}")
+        print(f"{day.name}: {_outcome(output, done.returncode)}")
         worst = max(worst, 1 if done.returncode in FAILED else 0)
     return worst
 
 
-def _told(output: Path, code: int) -> str:
+def _outcome(output: Path, code: int) -> str:
     if code not in (0, SOME_FAILED):
         return f"not complete (exit code {code}); the next run continues"
     totals = json.loads((output / "manifest.json").read_text(encoding="utf-8"))["totals"]

@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 20
 OLDEST = 300
 """Seconds that a request may be old: later, somebody may be sending it again."""
 
-summarizer = Summarizer.load("default")
+summarizer = Summarizer()
 
 
 def is_signed(secret: str, stamp: str, body: bytes, signature: str) -> bool:
@@ -46,9 +46,9 @@ def answer(body: bytes) -> dict[str, object]:
     if not summary.text:
         return {"text": f"Nothing to summarize: {summary.reason or summary.status}"}
     lines = []
-    for one in summary.sentences:
-        said = utterances[one.evidence[0].utterance]
-        lines.append(f"• {one.text}\n> *{said.speaker}*: {said.text}")
+    for statement in summary.statements:
+        turn = utterances[statement.evidence[0].utterance]
+        lines.append(f"• {statement.text}\n> *{turn.speaker}*: {turn.text}")
     section = {"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines)}}
     return {"text": summary.text, "blocks": [section]}
 

@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogist import Dialogue, ReadOptions, Summarizer, Summary, read_dialogues
-from dialogist.forms.fill import fill
-from dialogist.forms.filled import FilledSection
-from dialogist.forms.template_config import parse_template
+from dialogist import ReadOptions, Summarizer, Summary, read_dialogues
+from dialogist.forms.fill import FilledSection
+from dialogist.forms.form_file import parse_form
 
-FORM = parse_template(
+FORM = parse_form(
     """
 name: lead
 language: en
@@ -53,27 +52,25 @@ class Row:
 
 def rows_of(file: Path) -> Iterator[Row]:
     """Summarize the tickets of a file, one after the other."""
-    summarizer = Summarizer.load("default")
-    dialogues: list[Dialogue] = list(read_dialogues(file, ReadOptions(format="csv")))
-    for dialogue, summary in zip(dialogues, summarizer.stream(dialogues), strict=True):
-        filled = fill(summary, dialogue, FORM)
-        found = {section.title: section for section in filled.sections}
-        yield Row(dialogue.id, _why(summary, found), filled.sections, summary)
+    dialogues = read_dialogues(file, ReadOptions(format="csv"))
+    for result in Summarizer(form=FORM).results(dialogues):
+        summary, sections = result.summary, result.filled.sections if result.filled else ()
+        yield Row(summary.id, _why(summary, sections), sections, summary)
 
 
-def _why(summary: Summary, sections: dict[str, FilledSection]) -> str:
+def _why(summary: Summary, sections: Sequence[FilledSection]) -> str:
+    entries = {section.title: section.entries for section in sections}
     if summary.status != "ok":
         return summary.status
-    if not sections["Open questions"].empty:
+    if entries["Open questions"]:
         return "open question"
-    return "no outcome found" if sections["Outcome"].empty else ""
+    return "" if entries["Outcome"] else "no outcome found"
 
 
 def _entries(section: FilledSection) -> str:
     return "\n".join(
-        f"{one.owner + ': ' if one.owner else ''}{one.text} "
-        + "".join(f"[{span.utterance + 1}]" for span in one.evidence)
-        for one in section.entries
+        f"{entry.text} " + "".join(f"[{span.utterance + 1}]" for span in entry.evidence)
+        for entry in section.entries
     )
 
 

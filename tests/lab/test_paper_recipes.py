@@ -103,7 +103,7 @@ def test_it_trains_and_writes(name: str, data: Any, tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
-    """At the paper's vocabulary, beside its Table 4 (docs/how-to/reproduce-a-paper.md)."""
+    """At the paper's vocabulary, beside its Table 4."""
     with torch.device("meta"):
         model = read_recipe(name).model.build(23_950)
     assert sum(p.numel() for p in model.parameters()) == SIZES[name]

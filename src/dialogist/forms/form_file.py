@@ -1,5 +1,4 @@
-"""What the YAML file of a form may say, and the bundled forms; docs/how-to/forms.md is for "
-"users."""
+"""What the YAML file of a form may say, and the bundled forms; docs/how-to/forms.md."""
 
 from collections.abc import Mapping
 from functools import lru_cache

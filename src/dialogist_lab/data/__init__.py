@@ -1,0 +1,1 @@
+"""From dialogues to batches: corpora, preparation, tokenizers, encoding."""

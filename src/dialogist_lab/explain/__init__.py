@@ -1,0 +1,1 @@
+"""How a network wrote a summary: attention, copying, probabilities, as a page."""

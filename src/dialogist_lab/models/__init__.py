@@ -1,0 +1,1 @@
+"""The networks and the contract that they keep: `Generator`."""

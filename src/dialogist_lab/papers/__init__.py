@@ -1,0 +1,1 @@
+"""The models and objectives of the papers, and the recipes of every system."""

@@ -433,7 +433,7 @@ class KeptMemory:
     By default glibc maps and unmaps every large tensor, and the kernel clears its pages anew each
     time; keeping them trains the report-1 network 1.7 times as fast. But batches of ever new shapes
     leave holes that fit nothing else, so everything free is given back when the process has grown
-    by more than `MOST` (docs/notes/2026-11-24-training-speed.md). Without glibc nothing happens.
+    by more than `MOST`. Without glibc nothing happens.
     """
 
     MOST = 1400 << 20

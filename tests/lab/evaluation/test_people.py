@@ -250,7 +250,7 @@ def test_a_rater_counts_once(tmp_path):
 
 @pytest.mark.parametrize(("split", "p"), [((33, 17), 0.033), ((32, 18), 0.065), ((0, 0), 1.0)])
 def test_the_sign_test(split, p):
-    """The two splits of 50 that docs/how-to/read-and-rate.md names."""
+    """Two splits of 50: one more than chance, one not."""
     assert sign_test(*split) == pytest.approx(p, abs=5e-4)
 
 
