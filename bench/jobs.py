@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogist.batch.job import JobPlan, Watcher, run_job
+from dialogist.batch.job import JobPlan, run_job
 from dialogist.batch.sinks import FolderSink
 from dialogist.batch.sources import items_of, origins_of
 from dialogist.formats import ReadOptions
@@ -77,8 +77,7 @@ def run(source: Path, output: Path, given: argparse.Namespace, seconds: float) -
         engine=given.engine,
     )
     about: dict[str, Any] = {"inputs": [[origin.name, origin.size] for origin in origins]}
-    watcher = Watcher(lambda progress: None, print)
-    run_job(plan, items_of(origins, ReadOptions(), print), about, watcher)
+    run_job(plan, items_of(origins, ReadOptions(), print), about, lambda progress: None, print)
 
 
 def started(source: Path, output: Path, given: argparse.Namespace, seconds: float) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.batch.works import First
 
-from dialogist.batch.job import JobPlan, Watcher, run_job
+from dialogist.batch.job import JobPlan, run_job
 from dialogist.batch.sinks import FolderSink
 from dialogist.batch.sources import items_of, origins_of
 from dialogist.formats import ReadOptions
@@ -25,8 +25,8 @@ class Job:
         origins = origins_of([str(one) for one in inputs])
         items = items_of(origins, ReadOptions(), self.notes.append)
         about = {"inputs": [[one.name, one.size] for one in origins]}
-        watcher = Watcher(self.progress.append, self.notes.append)
-        return run_job(JobPlan(work or First(), self.folder, sink, **plan), items, about, watcher)
+        job = JobPlan(work or First(), self.folder, sink, **plan)
+        return run_job(job, items, about, self.progress.append, self.notes.append)
 
     def records(self):
         lines = [

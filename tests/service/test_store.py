@@ -278,7 +278,7 @@ def test_what_is_old_is_forgotten(engine):
         old = batches.store_batch(connection, key_id, [CALL], {})
         connection.execute(sa.update(tables.batches).values(created=time.time() - 8 * 86400))
         batches.store_batch(connection, key_id, [CALL], {})
-    assert tables.forget(engine, 7)["batches"] == 1
+    tables.forget(engine, 7)
     assert old not in {row.batch_id for row in rows_of(engine, tables.items)}
     assert len(rows_of(engine, tables.items)) == 1
 

@@ -67,22 +67,18 @@ class JobProgress:
     kept: int
 
 
-@dataclass(frozen=True, slots=True)
-class Watcher:
-    """Who is told of progress, and of what a person should know."""
-
-    progress: Callable[[JobProgress], None]
-    note: Callable[[str], None]
-
-
 @dataclass(slots=True)
 class Shard:
-    """Items as lines of JSON; ``digest`` is the SHA-256 of all, ``records`` what came so far."""
+    """Items as lines of JSON; ``records`` came so far."""
 
     number: int
     lines: list[bytes]
-    digest: str
     records: dict[int, RecordLine] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all lines."""
+        return hashlib.sha256(b"\n".join(self.lines)).hexdigest()
 
 
 class Cutter:
@@ -106,10 +102,10 @@ class Cutter:
             lines.append(packed(item))
             size += len(lines[-1])
             if len(lines) == self._size or size >= MOST_JOB_SHARD:
-                yield Shard(number, lines, hashlib.sha256(b"\n".join(lines)).hexdigest())
+                yield Shard(number, lines)
                 number, lines, size = number + 1, [], 0
         if lines:
-            yield Shard(number, lines, hashlib.sha256(b"\n".join(lines)).hexdigest())
+            yield Shard(number, lines)
 
     def doubles(self) -> int:
         """How many items had the id of an earlier one; eight bytes an item are held to tell."""
@@ -119,12 +115,16 @@ class Cutter:
 
 
 def run_job(
-    plan: JobPlan, items: Iterable[SourceItem], description: Mapping[str, JSON], watcher: Watcher
+    plan: JobPlan,
+    items: Iterable[SourceItem],
+    description: Mapping[str, JSON],
+    progress: Callable[[JobProgress], None],
+    note: Callable[[str], None],
 ) -> Totals:
     """Have one record for each item in its place, whatever was done before; the sums.
 
     ``description`` says what the items are made of: a job that was begun with another one is not
-    gone on with.
+    gone on with. ``note`` is told what a person should know.
 
     Raises:
         UsageError: another process is at this job, or it was begun with other settings.
@@ -141,9 +141,9 @@ def run_job(
         lost = [shard for shard in journal.done.values() if not plan.sink.holds(shard)]
         if lost:
             journal.forget(shard.number for shard in lost)
-            watcher.note(f"{plan.folder}: {len(lost)} parts are gone or damaged: made again")
+            note(f"{plan.folder}: {len(lost)} parts are gone or damaged: made again")
         if journal.complete is not None:
-            watcher.note(f"{plan.folder}: this job is complete: nothing is done again")
+            note(f"{plan.folder}: this job is complete: nothing is done again")
             plan.sink.finish(plan.folder / MANIFEST)  # a kill may have come just before
             return journal.complete
         pool: Pool
@@ -153,7 +153,7 @@ def run_job(
         else:
             pool = LocalPool(plan.work, plan.workers, plan.time_limit)
         try:
-            return _Run(plan, journal, pool, watcher).finish(items)
+            return _Run(plan, journal, pool, progress, note).finish(items)
         finally:
             pool.close()
 
@@ -161,8 +161,16 @@ def run_job(
 class _Run:
     """One run of a job that is not complete."""
 
-    def __init__(self, plan: JobPlan, journal: Journal, pool: Pool, watcher: Watcher) -> None:
-        self._plan, self._journal, self._pool, self._watcher = plan, journal, pool, watcher
+    def __init__(
+        self,
+        plan: JobPlan,
+        journal: Journal,
+        pool: Pool,
+        progress: Callable[[JobProgress], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._plan, self._journal, self._pool = plan, journal, pool
+        self._progress, self._note = progress, note
         self._kept = journal.summed().records
         self._made: Counter[str] = Counter()
         self._cutter = Cutter(plan.shard_size)
@@ -217,16 +225,14 @@ class _Run:
         wait(self._at_work, return_when=FIRST_COMPLETED)
         dead = self._take_done()
         if dead:
-            self._watcher.note("a worker died: what it had is done again, one dialogue at a time")
+            self._note("a worker died: what it had is done again, one dialogue at a time")
             self._pool.renew()
             dead += self._take_done()
         for shard, start in dead:
             for place, line in enumerate(shard.lines[start : start + _GROUP], start):
                 self._keep(shard, place, [self._alone(shard, line)])
-        progress = JobProgress(
-            self._made["done"], self._made["failed"], self._made["bytes"], self._kept
-        )
-        self._watcher.progress(progress)
+        made = self._made
+        self._progress(JobProgress(made["done"], made["failed"], made["bytes"], self._kept))
 
     def _take_done(self) -> list[tuple[Shard, int]]:
         """Keep the records that are there; the groups whose worker died."""
@@ -260,7 +266,7 @@ class _Run:
             took = time.monotonic() - begun >= limit
             how = f"gave no answer for {limit:g} seconds" if took else "died"
             record = failure_line(line, f"the process that summarized it {how}, even alone")
-            self._watcher.note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
+            self._note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
         else:
             self._deaths = 0
         return record

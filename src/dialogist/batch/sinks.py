@@ -22,16 +22,13 @@ Form = Literal["jsonl", "parquet"]
 
 _COLUMNS = ("id", "status", "reason", "text", "writer", "record")
 _ROWS = 1_000  # of a row group
+PART = "part-{:05d}.{}"
+"""The name of a part, of its number and form."""
 _PART = re.compile(r"part-\d{5,}\.(?:jsonl|parquet)")
 _OF_ANOTHER = (
     "holds parts, but no journal of the job that made them: name a new place, or start over with "
     "--restart"
 )
-
-
-def part_name(number: int, form: Form) -> str:
-    """The name of a part: ``part-00000.jsonl``."""
-    return f"part-{number:05d}.{form}"
 
 
 def _row(line: str) -> dict[str, str]:
@@ -40,11 +37,7 @@ def _row(line: str) -> dict[str, str]:
 
 
 def _encoded(lines: Sequence[str], form: Form) -> bytes:
-    """The bytes of a part.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """The bytes of a part; MissingExtraError where Parquet is asked for without pyarrow."""
     if form == "jsonl":
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     with needs_extra("writing Parquet", "scale"):
@@ -65,11 +58,7 @@ class FolderSink:
         _encoded([], form)  # told before any work is done
 
     def begin(self, new: bool) -> None:
-        """See that no parts of another job lie there.
-
-        Raises:
-            UsageError: they do.
-        """
+        """See that no parts of another job lie there."""
         if new and self._parts():
             raise UsageError(f"{self._folder}: {_OF_ANOTHER}")
 
@@ -80,16 +69,12 @@ class FolderSink:
 
     def holds(self, shard: ShardDone) -> bool:
         """Whether the part of a shard is still there, and whole."""
-        path = self._folder / part_name(shard.number, self.form)
+        path = self._folder / PART.format(shard.number, self.form)
         return path.is_file() and sha256_of(path) == shard.sha256
 
     def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Write a part; its bytes and their SHA-256.
-
-        Raises:
-            DataError: that failed.
-        """
-        data, path = _encoded(lines, self.form), self._folder / part_name(number, self.form)
+        """Write a part; its bytes and their SHA-256."""
+        data, path = _encoded(lines, self.form), self._folder / PART.format(number, self.form)
         with writing(path):
             temporary = temporary_for(path)
             temporary.write_bytes(data)
@@ -114,12 +99,7 @@ class UrlSink:
         _encoded([], form)
 
     def begin(self, new: bool) -> None:
-        """See that no parts of another job lie there.
-
-        Raises:
-            UsageError: they do.
-            DataError: the place cannot be read.
-        """
+        """See that no parts of another job lie there."""
         if new and self._parts():
             raise UsageError(f"{self._url}: {_OF_ANOTHER}")
 
@@ -131,17 +111,13 @@ class UrlSink:
 
     def holds(self, shard: ShardDone) -> bool:
         """Whether the part of a shard is still there, and of its size."""
-        path = f"{self._url}/{part_name(shard.number, self.form)}"
+        path = f"{self._url}/{PART.format(shard.number, self.form)}"
         return bool(self._files.exists(path)) and self._files.size(path) == shard.bytes
 
     def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Upload a part; its bytes and their SHA-256.
-
-        Raises:
-            DataError: that failed.
-        """
+        """Upload a part; its bytes and their SHA-256."""
         data = _encoded(lines, self.form)
-        self._put(part_name(number, self.form), data)
+        self._put(PART.format(number, self.form), data)
         return len(data), hashlib.sha256(data).hexdigest()
 
     def finish(self, manifest: Path) -> None:
@@ -183,12 +159,7 @@ class TableSink:
         )
 
     def begin(self, new: bool) -> None:
-        """Make the table.
-
-        Raises:
-            UsageError: there is another one of that name, or it has rows of another job.
-            DataError: the database cannot be written.
-        """
+        """Make the table; one of other columns or of another job is refused."""
         with self._telling():
             is_ours = self._is_ours()
             if is_ours is None:
@@ -214,11 +185,7 @@ class TableSink:
             return bool(connection.scalar(rows) == shard.records)
 
     def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Put the records into the table; their bytes as JSON lines, and the SHA-256 of these.
-
-        Raises:
-            DataError: that failed.
-        """
+        """Put the records into the table; their bytes as JSON lines, and the SHA-256 of these."""
         rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
         with self._telling(), self._engine.begin() as connection:
             connection.execute(self._table.delete().where(self._table.c.part == number))
@@ -252,5 +219,6 @@ Sink: TypeAlias = FolderSink | UrlSink | TableSink
 
 ``begin``: a new job finds nothing of another one there. ``clear`` removes all parts, and nothing
 else. ``holds``: whether the part of a shard that was done is still there, and whole. ``write``
-gives the bytes of a part and their SHA-256. ``finish``: all parts are there.
+gives the bytes of a part and their SHA-256. ``finish``: all parts are there. They raise UsageError
+where parts of another job are, DataError where something cannot be read or written.
 """

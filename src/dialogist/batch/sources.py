@@ -131,7 +131,8 @@ def items_of(
         try:
             read = read_dialogues(origin.open(), chosen, waiting.append, on_note, origin.stem)
             for dialogue in read:
-                yield from _taken(waiting)
+                yield from waiting
+                waiting.clear()
                 anything = True
                 yield dialogue
         except DataError as error:
@@ -139,12 +140,8 @@ def items_of(
                 raise
             waiting.append(ReadProblem(origin.name, 0, str(error).removeprefix(f"{origin.name}: ")))
         anything = anything or bool(waiting)
-        yield from _taken(waiting)
-
-
-def _taken(problems: list[ReadProblem]) -> Iterator[ReadProblem]:
-    while problems:
-        yield problems.pop(0)
+        yield from waiting
+        waiting.clear()
 
 
 def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> list[RecordOrigin]:
@@ -174,7 +171,11 @@ def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
         if any(sign in given for sign in "*?["):
             paths = sorted(files.glob(given))
         elif files.isdir(given):
-            paths = [path for path in sorted(files.find(given)) if _is_dialogues(path)]
+            paths = sorted(
+                path
+                for path in files.find(given)
+                if Path(without_compression(path.lower())).suffix in ENDINGS
+            )
         else:
             paths = [given] if files.exists(given) else []
         if not paths:
@@ -187,10 +188,6 @@ def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
         raise UsageError(f"{given}: --since: such files do not say when they changed") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{given}: cannot be read: {error}") from None
-
-
-def _is_dialogues(path: str) -> bool:
-    return Path(without_compression(path.lower())).suffix in ENDINGS
 
 
 def _remote(files: Any, path: str) -> RecordOrigin:
@@ -280,7 +277,11 @@ def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[
             while True:
                 query = sa.select(table).where(*recent).order_by(*key).limit(_PAGE)
                 if last is not None:
-                    query = query.where(_behind(key, last))
+                    query = query.where(
+                        key[0] > last[0]
+                        if len(key) == 1
+                        else sa.tuple_(*key) > sa.tuple_(*map(sa.literal, last))
+                    )
                 rows = connection.execute(query).all()
                 if not rows:
                     return
@@ -309,14 +310,6 @@ def _is_recent(table: Any, since: Since, shown: str) -> Any:
     return column >= values.get(kind, text.removesuffix(" 00:00:00"))
 
 
-def _behind(key: list[Any], last: tuple[Any, ...]) -> Any:
-    import sqlalchemy as sa
-
-    if len(key) == 1:
-        return key[0] > last[0]
-    return sa.tuple_(*key) > sa.tuple_(*map(sa.literal, last))
-
-
 class _Rows(io.RawIOBase):
     """Pieces of bytes as a file that is read once."""
 
@@ -330,10 +323,7 @@ class _Rows(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer as far as the next piece goes."""
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
+        while not self._rest and (piece := next(self._pieces, None)) is not None:
             self._rest = piece
         count = min(len(buffer), len(self._rest))
         buffer[:count], self._rest = self._rest[:count], self._rest[count:]

@@ -51,11 +51,7 @@ class Work(Protocol):
     """What a job does with dialogues; a process can be sent it."""
 
     def open(self) -> Opened:
-        """Load the writer, in the process that works.
-
-        Raises:
-            DialogistError: there is none of this name, or a setting cannot be met.
-        """
+        """Load the writer, in the process that works."""
         ...
 
 
@@ -68,11 +64,7 @@ class SummaryWork:
     form: "Form | None" = None
 
     def open(self) -> "OpenedSummarizer":
-        """Load the writer.
-
-        Raises:
-            DialogistError: there is none of this name, or the form is at fault.
-        """
+        """Load the writer."""
         return OpenedSummarizer(Summarizer(self.writer, form=self.form), self.options)
 
 

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -57,20 +56,6 @@ _FIRST_SECONDS = 5.0
 _WORTH_TELLING = 60.0  # seconds that are left: of less nobody wants an estimate
 
 
-class Engines(StrEnum):
-    """Where a job's workers are."""
-
-    local = "local"
-    ray = "ray"
-
-
-class Parts(StrEnum):
-    """Forms of a job's parts."""
-
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
 def batch(
     inputs: Annotated[
         list[str],
@@ -95,8 +80,8 @@ def batch(
         ),
     ] = None,
     format: Annotated[
-        Parts, typer.Option("--format", "-f", help="Form of the parts.")
-    ] = Parts.jsonl,
+        Literal["jsonl", "parquet"], typer.Option("--format", "-f", help="Form of the parts.")
+    ] = "jsonl",
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Processes, each with a writer and one thread.")
     ] = 1,
@@ -107,8 +92,9 @@ def batch(
         ),
     ] = 0,
     engine: Annotated[
-        Engines, typer.Option(help="Processes of this machine, or tasks of a Ray cluster.")
-    ] = Engines.local,
+        Literal["local", "ray"],
+        typer.Option(help="Processes of this machine, or tasks of a Ray cluster."),
+    ] = "local",
     address: Annotated[
         str, typer.Option(help="Address of a running Ray cluster (default: one started here).")
     ] = "",
@@ -164,22 +150,17 @@ def batch(
     quiet: Quiet = False,
 ) -> int:
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
-    from dialogist.batch.job import JobPlan, Watcher, run_job
+    from dialogist.batch.job import JobPlan, run_job
     from dialogist.batch.journal import known_inputs
     from dialogist.batch.sources import Since, items_of, origins_of, shown_name
     from dialogist.batch.work import SummaryWork
 
-    faults = {
-        "--address goes with --engine ray": address and engine is not Engines.ray,
-        "--max-workers goes with --engine ray": max_workers and engine is not Engines.ray,
-        "--watch goes neither with --sample nor with --restart": watch is not None
-        and (sample is not None or restart),
-        "--output: name the folder, URL or table to write to (or give --sample N)": not output
-        and sample is None,
-    }
-    for fault, is_there in faults.items():
-        if is_there:
-            raise UsageError(fault)
+    if engine != "ray" and (address or max_workers):
+        raise UsageError("--address and --max-workers go with --engine ray")
+    if watch is not None and (sample is not None or restart):
+        raise UsageError("--watch goes neither with --sample nor with --restart")
+    if not output and sample is None:
+        raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
     check_apart(output, inputs)
     options = summary_options(
         speaker, length, words, focus, perspective, mask, mask_names, evidence
@@ -206,7 +187,7 @@ def batch(
         workers,
         shard_size,
         time_limit,
-        engine.value,
+        engine,
         address,
         max_workers,
         restart,
@@ -232,7 +213,7 @@ def batch(
             "output": shown_name(output) if state is not None else "",  # a folder may be moved
         }
         meter = _JobMeter(_expected(origins), quiet)
-        totals = run_job(plan, items_of(origins, read, note), about, Watcher(meter, note))
+        totals = run_job(plan, items_of(origins, read, note), about, meter, note)
         meter.finish(totals)
         return 3 if totals.failed else 0
 
@@ -245,12 +226,10 @@ def batch(
         raise
 
 
-def _destination(output: str, state: Path | None, parts: Parts) -> "tuple[Path, Sink]":
-    """The folder of the journal, and where the parts go.
-
-    Raises:
-        UsageError: the two do not go together, or a file is named where a folder is wanted.
-    """
+def _destination(
+    output: str, state: Path | None, parts: Literal["jsonl", "parquet"]
+) -> "tuple[Path, Sink]":
+    """The folder of the journal, and where the parts go."""
     from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
     from dialogist.batch.sources import kind_of, path_of
 
@@ -261,12 +240,12 @@ def _destination(output: str, state: Path | None, parts: Parts) -> "tuple[Path, 
             raise UsageError("--state goes with an --output that is a URL or a table")
         if folder.is_file() or (not folder.exists() and folder.suffix in _FILE_ENDINGS):
             raise UsageError(f"--output {output}: a job writes a folder of parts: name a folder")
-        return folder, FolderSink(folder, parts.value)
+        return folder, FolderSink(folder, parts)
     if state is None:
         raise UsageError("--state FOLDER: name a folder here for the journal of the job")
     if kind == "url":
-        return state, UrlSink(output, parts.value)
-    if parts is Parts.parquet:
+        return state, UrlSink(output, parts)
+    if parts == "parquet":
         raise UsageError("--format parquet does not go with a table")
     return state, TableSink(output)
 
@@ -310,17 +289,11 @@ class _JobMeter:
         if not self._quiet:
             note(tally(totals.statuses), own=True)
         if totals.double_ids:
-            note(
-                f"{counted(totals.double_ids, 'records')} with the id of an earlier one: join them "
-                "with their dialogues by order, not by id",
-                own=True,
-            )
+            doubles = f"{counted(totals.double_ids, 'records')} with the id of an earlier one"
+            note(f"{doubles}: join them with their dialogues by order, not by id", own=True)
         if totals.failed:
-            note(
-                f"{counted(totals.failed, 'records')} with the status error and a reason; the "
-                "others are done",
-                own=True,
-            )
+            failed = f"{counted(totals.failed, 'records')} with the status error and a reason"
+            note(f"{failed}; the others are done", own=True)
 
 
 def estimate(total: int | None, rate: float, size: float) -> str:

@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from fastapi import APIRouter
+from anyio import to_thread
+from fastapi import APIRouter, Path
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -22,7 +22,6 @@ from dialogist.service.guards import (
     Service,
     announced_size,
     authorized,
-    in_thread,
     media_type,
     query_of,
     read_body,
@@ -48,8 +47,8 @@ from dialogist.summarizer import Result
 
 router = APIRouter()
 
-_ID = re.compile("[0-9a-f]{16}")
-_ONCE = re.compile("[!-~]{1,128}")
+Identity = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+"""An id in a path; what looks otherwise is not found."""
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -67,15 +66,11 @@ async def stream_summary(request: Request) -> Response:
     values: dict[str, Any] = result.to_json()
 
     async def events() -> AsyncIterator[bytes]:
-        for statement in values["statements"]:
-            yield _event("statement", statement)
-        yield _event("summary", values)
+        parts = [*(("statement", part) for part in values["statements"]), ("summary", values)]
+        for name, value in parts:
+            yield f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
-
-
-def _event(name: str, value: object) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
 async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
@@ -98,11 +93,7 @@ async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
 
 
 def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryRequest:
-    """Read a request; in a thread, it may be long.
-
-    Raises:
-        Problem: see `dialogist.service.requests`.
-    """
+    """Read a request; in a thread, it may be long."""
     kind = media_type(request)
     notes = 0
     if kind == "application/json":
@@ -138,12 +129,11 @@ async def post_batch(request: Request) -> Response:
         raise Problem("queue_full", "two batches are being read", 1)
     async with service.uploads:
         body = await read_body(request, settings.max_batch_body, 4 * settings.receive_seconds)
-        dialogues, options = await in_thread(_batch, request, body, service)
+        dialogues, options = await to_thread.run_sync(_batch, request, body, service)
         identity, _ = await service.stored(
             tables.once_only,
             key.id,
-            _once(request),
-            _digest(request, body),
+            *_once(request, body),
             lambda connection: stored_batches.store_batch(connection, key.id, dialogues, options),
         )
     service.runner.wake()
@@ -188,42 +178,27 @@ def _line(line: str, number: int, depth: int) -> "JSON | Problem":
         return Problem("unreadable_dialogue", f"line {number}: {detail}")
 
 
-def _digest(request: Request, body: bytes) -> str:
-    """The same for the same request: where its options stand in the address, of these, too."""
-    return hashlib.sha256(body + request.scope["query_string"]).hexdigest()
-
-
-def _once(request: Request) -> str:
+def _once(request: Request, body: bytes) -> tuple[str, str]:
+    """The idempotency key of a request, and a digest of all that it asks for."""
     value = request.headers.get("idempotency-key", "")
-    if value and not _ONCE.fullmatch(value):
+    if len(value) > 128 or not all("!" <= character <= "~" for character in value):
         raise Problem("bad_request", "Idempotency-Key: 1 to 128 visible ASCII characters")
-    return value
-
-
-def checked_id(identity: str) -> str:
-    """An id from a path.
-
-    Raises:
-        Problem: no id looks like that.
-    """
-    if not _ID.fullmatch(identity):
-        raise Problem("not_found", "an id has 16 digits from 0 to f")
-    return identity
+    return value, hashlib.sha256(body + request.scope["query_string"]).hexdigest()
 
 
 @router.get("/v1/batches/{identity}")
-async def get_batch(request: Request, identity: str) -> Response:
+async def get_batch(request: Request, identity: Identity) -> Response:
     """Tell how far a batch is."""
     service, key = await authorized(request, "batches")
-    status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
+    status = await service.stored(stored_batches.batch_status, key.id, identity)
     return JSONResponse(status)
 
 
 @router.get("/v1/batches/{identity}/results")
-async def get_results(request: Request, identity: str) -> Response:
+async def get_results(request: Request, identity: Identity) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
     service, key = await authorized(request, "batches")
-    status = await service.stored(stored_batches.batch_status, key.id, checked_id(identity))
+    status = await service.stored(stored_batches.batch_status, key.id, identity)
     if status["status"] != "done":
         raise Problem("not_finished", "ask again later", 2)
     return StreamingResponse(
@@ -232,10 +207,10 @@ async def get_results(request: Request, identity: str) -> Response:
 
 
 @router.delete("/v1/batches/{identity}")
-async def delete_batch(request: Request, identity: str) -> Response:
+async def delete_batch(request: Request, identity: Identity) -> Response:
     """Delete a batch with its dialogues and results."""
     service, key = await authorized(request, "batches")
-    await service.stored(stored_batches.remove_batch, key.id, checked_id(identity))
+    await service.stored(stored_batches.remove_batch, key.id, identity)
     return Response(status_code=204)
 
 
@@ -247,13 +222,12 @@ async def post_feedback(request: Request) -> Response:
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
     body = await read_body(request, settings.max_body, settings.receive_seconds)
-    value = await in_thread(strict_json, body, settings.max_depth)
+    value = await to_thread.run_sync(strict_json, body, settings.max_depth)
     given = reviews.feedback_of(value)
     identity, is_new = await service.stored(
         tables.once_only,
         key.id,
-        _once(request),
-        _digest(request, body),
+        *_once(request, body),
         lambda connection: reviews.add_feedback(connection, key.id, given),
     )
     return JSONResponse({"id": identity}, 201 if is_new else 200)
@@ -263,16 +237,14 @@ async def post_feedback(request: Request) -> Response:
 async def get_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
     service, _ = await authorized(request, "reviews")
-    waiting = await service.stored(reviews.open_reviews)
-    return JSONResponse({"reviews": waiting})
+    return JSONResponse({"reviews": await service.stored(reviews.open_reviews)})
 
 
 @router.get("/v1/reviews/{identity}")
-async def get_review(request: Request, identity: str) -> Response:
+async def get_review(request: Request, identity: Identity) -> Response:
     """Give a summary that waits for review, with its dialogue."""
     service, _ = await authorized(request, "reviews")
-    stored = await service.stored(reviews.open_review, checked_id(identity))
-    return JSONResponse(stored)
+    return JSONResponse(await service.stored(reviews.open_review, identity))
 
 
 @router.post("/v1/chat/completions")
@@ -308,22 +280,18 @@ async def post_chat(request: Request) -> Response:
         return StreamingResponse(_pieces(shared, content), media_type="text/event-stream")
     message: JSON = {"role": "assistant", "content": content}
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
-    counts = summary.coverage.words_read, len(content.split())
+    words, written = summary.coverage.words_read, len(content.split())
     usage: JSON = {
-        "prompt_tokens": counts[0],
-        "completion_tokens": counts[1],
-        "total_tokens": sum(counts),
+        "prompt_tokens": words,
+        "completion_tokens": written,
+        "total_tokens": words + written,
     }
     whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": usage}
     return JSONResponse(whole)
 
 
 def _transcript(asked: JSON) -> str:
-    """The text of the user's messages, each of which is one text or a list of parts.
-
-    Raises:
-        Problem: there is none, or several answers are wanted.
-    """
+    """The text of the user's messages, each of which is one text or a list of parts."""
     messages = asked.get("messages") if isinstance(asked, dict) else None
     if not isinstance(asked, dict) or not isinstance(messages, list):
         raise Problem("bad_request", "send an object with 'messages'")

@@ -1,7 +1,8 @@
 """What every request passes: its id, its key, its body within limits, the headers of every reply.
 
 A body is read within a size and a time, and must be strict UTF-8 and strict JSON: what Python's
-parser lets through (NaN, lone surrogates, NUL) breaks replies, logs and databases later.
+parser lets through (NaN, lone surrogates, NUL) breaks replies, logs and databases later. Whatever
+is refused raises a `Problem`.
 """
 
 import asyncio
@@ -11,9 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import isinf
-from typing import NoReturn, TypeVar
+from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
@@ -37,6 +37,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r"(line \d+) (column \d+)")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+_LARGEST = "send at most {} bytes; longer input goes to /v1/batches"
 _WANT_A_PLACE = ("/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
 HEADERS = {
     "Content-Security-Policy": (
@@ -144,14 +145,12 @@ class Service:
 
     async def stored(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function of the store in a thread, with the store first."""
-        call = partial(function, self.engine, *arguments)
-        return await to_thread.run_sync(call, limiter=self.writes)
+        return await to_thread.run_sync(function, self.engine, *arguments, limiter=self.writes)
 
 
 def service_of(request: Request) -> Service:
     """The service that a request is for."""
-    service: Service = request.app.state.service
-    return service
+    return cast(Service, request.app.state.service)
 
 
 async def authorized(request: Request, scope: str) -> tuple[Service, Key]:
@@ -179,11 +178,7 @@ async def authorized(request: Request, scope: str) -> tuple[Service, Key]:
 
 
 async def identified(request: Request) -> Key | None:
-    """The key of a request, if it has a valid one.
-
-    Raises:
-        Problem: a request of the page that changes something comes from another site.
-    """
+    """The key of a request, if it has a valid one; refuses what another site makes a page send."""
     keys = service_of(request).keys
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and secret:
@@ -199,11 +194,7 @@ async def identified(request: Request) -> Key | None:
 
 
 def check_same_site(request: Request) -> None:
-    """Refuse what another site makes a browser send.
-
-    Raises:
-        Problem: the browser says that it comes from elsewhere, or says nothing.
-    """
+    """Refuse what another site makes a browser send, or a browser says nothing of."""
     origin = request.headers.get("origin", "")
     site = request.headers.get("sec-fetch-site", "")
     host = request.headers.get("host", "")
@@ -228,27 +219,19 @@ async def until_left(request: Request) -> AsyncIterator[asyncio.Task[None]]:
 
 
 def announced_size(request: Request, most: int) -> int:
-    """The size of the body as announced; ``most`` where the client does not say.
-
-    Raises:
-        Problem: it is more than ``most``, or is packed.
-    """
+    """The size of the body as announced, at most ``most``; that where the client does not say."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Problem("unsupported_media_type", "send the body without compression")
     length = request.headers.get("content-length", "")
     if not length.isascii() or not length.isdigit():
         return most
     if int(length[:20]) > most:
-        _too_large(most)
+        raise Problem("body_too_large", _LARGEST.format(most))
     return int(length)
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
-    """The body, read within a size and a time.
-
-    Raises:
-        Problem: it is larger than ``most`` bytes, or does not come within ``seconds``.
-    """
+    """The body, of at most ``most`` bytes, read within ``seconds``."""
     announced_size(request, most)
     pieces: list[bytes] = []
     size = 0
@@ -257,23 +240,15 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
             async for piece in request.stream():
                 size += len(piece)
                 if size > most:
-                    _too_large(most)
+                    raise Problem("body_too_large", _LARGEST.format(most))
                 pieces.append(piece)
     except TimeoutError:
         raise Problem("slow_body", f"send the body within {seconds:g} seconds") from None
     return b"".join(pieces)
 
 
-def _too_large(most: int) -> NoReturn:
-    raise Problem("body_too_large", f"send at most {most} bytes; longer input goes to /v1/batches")
-
-
 def strict_text(data: bytes) -> str:
-    """The text of UTF-8 bytes.
-
-    Raises:
-        Problem: they are not UTF-8, or hold NUL.
-    """
+    """The text of UTF-8 bytes without NUL."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -284,11 +259,7 @@ def strict_text(data: bytes) -> str:
 
 
 def strict_json(data: bytes, depth: int) -> JSON:
-    """The value of a JSON text.
-
-    Raises:
-        Problem: it is not JSON, or holds NaN, a lone surrogate, NUL, or more than ``depth`` levels.
-    """
+    """The value of a JSON text of ``depth`` levels at most, without NaN, NUL, lone surrogates."""
     text = strict_text(data)
     try:
         value: JSON = from_json(text, allow_inf_nan=False)
@@ -319,17 +290,8 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def in_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a thread: it may take long."""
-    return await to_thread.run_sync(partial(function, *arguments))
-
-
 def query_of(request: Request, known: Sequence[str]) -> dict[str, str]:
-    """The query parameters, each given once.
-
-    Raises:
-        Problem: one is unknown, given twice, or is not clean text.
-    """
+    """The query parameters, each known, given once, and clean text."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:

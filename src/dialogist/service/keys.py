@@ -53,24 +53,16 @@ def add_key(engine: sa.Engine, name: str, scopes: Iterable[str] = SCOPES) -> str
     wanted = list(dict.fromkeys(scopes))
     for scope in wanted:
         if scope not in SCOPES:
-            known = ", ".join(SCOPES)
-            raise UsageError(
-                f"scope {scope}: none of this name{nearest(scope, SCOPES)} (one of {known})"
-            )
+            hint = f"{nearest(scope, SCOPES)} (one of {', '.join(SCOPES)})"
+            raise UsageError(f"scope {scope}: none of this name{hint}")
     if not _NAME.fullmatch(name):
         raise UsageError("name: use 1 to 64 letters, digits, spaces, dots and dashes")
     secret = _PREFIX + secrets.token_urlsafe(32)
     identity = tables.new_id()
-    values = {
-        "id": identity,
-        "name": name,
-        "digest": digest_of(secret),
-        "scopes": " ".join(wanted),
-        "created": time.time(),
-    }
+    values = {"id": identity, "name": name, "digest": digest_of(secret), "created": time.time()}
     try:
         with engine.begin() as connection:
-            connection.execute(sa.insert(tables.keys).values(values))
+            connection.execute(sa.insert(tables.keys).values(**values, scopes=" ".join(wanted)))
             tables.note_change(connection, identity, "key added", identity)
     except sa.exc.IntegrityError:
         raise UsageError(f"name {name}: another key has it") from None
@@ -138,11 +130,8 @@ class KeyRing:
     def open_session(self, key: Key, hours: float) -> str:
         """Begin a session of the page; returns its secret, for a cookie."""
         secret = secrets.token_urlsafe(32)
-        values = {
-            "digest": digest_of(secret),
-            "key_id": key.id,
-            "expires": time.time() + hours * 3600,
-        }
+        expires = time.time() + hours * 3600
+        values = {"digest": digest_of(secret), "key_id": key.id, "expires": expires}
         with self._engine.begin() as connection:
             connection.execute(sa.insert(tables.sessions).values(values))
         return secret
@@ -160,14 +149,12 @@ class KeyRing:
             return bucket.take(time.monotonic())
 
     def _where(self, field: str, value: str) -> Key | None:
-        same = [key for key in self._known() if hmac.compare_digest(getattr(key, field), value)]
-        return same[0] if same else None
-
-    def _known(self) -> list[Key]:
         with self._lock:
             if not self.is_fresh:
                 self._keys, self._read = valid_keys(self._engine), time.monotonic()
-            return self._keys
+            keys = self._keys
+        same = [key for key in keys if hmac.compare_digest(getattr(key, field), value)]
+        return same[0] if same else None
 
 
 class TokenBucket:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import resources
 from urllib.parse import parse_qsl
 
-import sqlalchemy as sa
+from anyio import to_thread
 from fastapi import APIRouter
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
@@ -18,14 +18,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dialogist import __version__
 from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, MaskStage
-from dialogist.service import reviews
-from dialogist.service.api import checked_id
+from dialogist.service import reviews, tables
+from dialogist.service.api import Identity
 from dialogist.service.guards import (
     COOKIE,
     authorized,
     check_same_site,
     identified,
-    in_thread,
     media_type,
     read_body,
     service_of,
@@ -52,21 +51,15 @@ _MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
     "data": ("input", "none"),
     "names": ("input", "people"),
 }
-_EMPTY: Mapping[str, str] = {
-    "text": "",
-    "length": "medium",
-    "form": "",
-    "mask": "none",
-    "review": "",
-}
+_EMPTY = {"text": "", "length": "medium", "form": "", "mask": "none", "review": ""}
+
+
+_NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _asset(name: str) -> str:
     """The text of a file of the page."""
     return (resources.files("dialogist") / "assets" / "service" / name).read_text("utf-8")
-
-
-_NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _displayable(value: object) -> object:
@@ -100,11 +93,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, each given once.
-
-    Raises:
-        Problem: it is no form, or holds what no browser sends.
-    """
+    """The fields of a form, each given once."""
     settings = service_of(request).settings
     check_same_site(request)
     if media_type(request) != "application/x-www-form-urlencoded":
@@ -141,11 +130,11 @@ async def sign_in(request: Request) -> Response:
     """Begin a session with a key."""
     given = (await _form(request)).get("key", "")
     service = service_of(request)
-    key = await in_thread(service.keys.find, given.strip())
+    key = await to_thread.run_sync(service.keys.find, given.strip())
     if key is None:
         return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
     hours = service.settings.session_hours
-    session = await in_thread(service.keys.open_session, key, hours)
+    session = await to_thread.run_sync(service.keys.open_session, key, hours)
     reply = RedirectResponse("/", 303)
     reply.set_cookie(
         COOKIE,
@@ -165,7 +154,7 @@ async def sign_out(request: Request) -> Response:
     if await identified(request) is None:
         raise Problem("unauthorized")
     session = request.cookies.get(COOKIE, "")
-    await in_thread(service_of(request).keys.close_session, session)
+    await to_thread.run_sync(service_of(request).keys.close_session, session)
     reply = RedirectResponse("/login", 303)
     reply.delete_cookie(COOKIE)
     return reply
@@ -177,7 +166,7 @@ async def home(request: Request) -> Response:
     await authorized(request, "summaries")
     done = request.query_params.get("done", "")
     notice = {"approved": "Approved.", "edited": "Your edit is recorded.", "rejected": "Rejected."}
-    return _home(request, dict(_EMPTY), notice=notice.get(done, ""))
+    return _home(request, _EMPTY, notice=notice.get(done, ""))
 
 
 def _home(
@@ -228,10 +217,10 @@ async def queue(request: Request) -> Response:
 
 
 @router.get("/reviews/{identity}")
-async def review_page(request: Request, identity: str) -> Response:
+async def review_page(request: Request, identity: Identity) -> Response:
     """Show a summary that waits for review beside its transcript."""
     service, _ = await authorized(request, "reviews")
-    stored = await service.stored(reviews.open_review, checked_id(identity))
+    stored = await service.stored(reviews.open_review, identity)
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
     return _page(request, "review", view=view, review=identity)
@@ -243,38 +232,32 @@ async def approve(request: Request) -> Response:
     service, key = await authorized(request, "reviews")
     form = await _form(request)
     before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
-    edits = await in_thread(edits_between, before, after)
+    edits = await to_thread.run_sync(edits_between, before, after)
     verdict = "approved" if before == after else "edited"
     if form.get("verdict") == "rejected":
         verdict, edits = "rejected", {}
     judged = [value for name, value in form.items() if name.startswith("warning")]
     right, wrong = judged.count("right"), judged.count("wrong")
-    values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}}
-    values |= {"right": right, "wrong": wrong}
-    if form.get("review"):
-        values["review"] = form["review"]
+    values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}, "right": right}
+    values |= {"wrong": wrong, "review": form.get("review", "")}
     if form.get("consent"):
         record = strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
         texts: dict[str, JSON] = {"before": "\n".join(before), "after": "\n".join(after)}
         values |= {"consent": True, "content": {"dialogue": record, **texts}}
     given = reviews.feedback_of(values)
-    await service.stored(_store, key.id, given)
+    await service.stored(
+        tables.once_only, key.id, "", "", lambda store: reviews.add_feedback(store, key.id, given)
+    )
     waiting = await service.stored(reviews.open_reviews, 1)
     if given.review and waiting:
         return RedirectResponse(f"/reviews/{waiting[0]['id']}", 303)
     return RedirectResponse(f"/?done={verdict}", 303)
 
 
-def _store(engine: sa.Engine, key_id: str, given: reviews.Feedback) -> None:
-    with engine.begin() as connection:
-        reviews.add_feedback(connection, key_id, given)
-
-
 @router.get("/quality")
 async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     service, _ = await authorized(request, "reviews")
-    figures = await service.stored(reviews.figures_of)
+    verdicts, edits = await service.stored(reviews.figures_of)
     latency = service.metrics.latency()
-    verdicts, edits = figures["verdicts"], figures["edits"]
     return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

@@ -13,12 +13,10 @@ import traceback
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-
-from dialogist import __version__
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder through which several processes share their figures."""
@@ -29,18 +27,10 @@ _SUMMARIES = ("/", "/v1/summaries", "/v1/summaries/stream", "/v1/chat/completion
 _RECENT = 1000  # summaries whose seconds are remembered
 
 
-class Latency(NamedTuple):
-    """Seconds within which half and 95 of 100 of ``made`` summaries were made."""
-
-    made: int
-    half: float
-    most: float
-
-
 class Metrics:
     """The figures of this process, or of all that share an address."""
 
-    def __init__(self, writer: str) -> None:
+    def __init__(self) -> None:
         self.registry = CollectorRegistry()
         count = partial(Counter, registry=self.registry)
         total = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
@@ -48,28 +38,12 @@ class Metrics:
         self.requests = count("dialogist_requests", "Requests answered", ("route", "code"))
         self.seconds = spread("dialogist_request_seconds", "Seconds to answer", ("route",))
         self.queue = total("dialogist_queue_depth", "Requests that wait or are worked on")
-        self.queue_bytes = total("dialogist_queue_bytes", "Bytes of these requests")
         self.waited = spread("dialogist_queue_seconds", "Seconds in the queue")
         self.worked = spread("dialogist_inference_seconds", "Seconds of work on a dialogue")
         self.rejected = count("dialogist_rejected", "Requests refused", ("reason",))
         self.cancelled = count("dialogist_cancelled", "Requests whose client left")
         self.statuses = count("dialogist_summaries", "Summaries made", ("status",))
-        self._info = Gauge(
-            "dialogist_writer_info",
-            "The writer in use",
-            ("writer", "version"),
-            registry=self.registry,
-            multiprocess_mode="livemax",
-        )
         self._recent: deque[float] = deque(maxlen=_RECENT)
-        self._writer = writer
-        self.use(writer)
-
-    def use(self, writer: str) -> None:
-        """Name the writer in use."""
-        self._info.labels(self._writer, __version__).set(0)
-        self._info.labels(writer, __version__).set(1)
-        self._writer = writer
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
@@ -78,13 +52,13 @@ class Metrics:
         if status == 200 and route in _SUMMARIES:
             self._recent.append(seconds)
 
-    def latency(self) -> Latency | None:
-        """How long the last summaries of this process took; None: there were none."""
+    def latency(self) -> dict[str, float]:
+        """Seconds within which half and 95 of 100 of the last summaries were made, if any were."""
         known = sorted(self._recent)
         if not known:
-            return None
+            return {}
         half, most = (known[int(share * (len(known) - 1))] for share in (0.5, 0.95))
-        return Latency(len(known), half, most)
+        return {"made": len(known), "half": half, "most": most}
 
     def text(self) -> bytes:
         """The figures in the format of Prometheus."""

@@ -1,7 +1,8 @@
 """What a client asks for: a dialogue and options in, a `SummaryRequest` out.
 
 A JSON body is the dialogue itself, under any of the keys that ``jsonl`` files may have, and beside
-it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
+it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file. What cannot be read
+or done raises a `Problem`.
 """
 
 import json
@@ -84,11 +85,7 @@ class SummaryRequest:
 
 
 def options_of(values: object) -> Options:
-    """The options of a request.
-
-    Raises:
-        Problem: one is unknown or not valid; says which, without its value.
-    """
+    """The options of a request; a refusal says which is at fault, without its value."""
     try:
         return Options.model_validate(values)
     except ValidationError as error:
@@ -111,11 +108,7 @@ def build_request(
     seconds: float = 0.0,
     for_review: bool = False,
 ) -> SummaryRequest:
-    """Put a dialogue and its options together; ``notes``: how many internal ones it had.
-
-    Raises:
-        Problem: the options do not go together, or with the speakers of the dialogue.
-    """
+    """Put a dialogue and its options together; ``notes``: how many internal ones it had."""
     if options.form is not None and options.form not in bundled_forms():
         names = ", ".join(bundled_forms())
         raise Problem("invalid_options", f"options: form: use one of {names}")
@@ -143,11 +136,7 @@ def build_request(
 
 
 def dialogue_of(record: JSON) -> Dialogue:
-    """The dialogue of a JSON record.
-
-    Raises:
-        Problem: it holds none.
-    """
+    """The dialogue of a JSON record."""
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
     values = {name: value for name, value in record.items() if name not in RESERVED}
@@ -181,11 +170,7 @@ def _is_note(turn: JSON) -> bool:
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:
-    """The dialogue of a transcript, in any format that files may have.
-
-    Raises:
-        Problem: the format is unknown, or it holds no dialogue, or several.
-    """
+    """The one dialogue of a transcript, in any format that files may have."""
     return replace(_read(text.encode(), ReadOptions()), id=identity)
 
 
@@ -212,11 +197,7 @@ _ADVICE: Mapping[str, str] = {
 
 
 def timeout_of(value: Any, most: float) -> float:
-    """The deadline that a client sets, in seconds; no longer than the operator allows.
-
-    Raises:
-        Problem: it is less than a millisecond, or no number.
-    """
+    """The deadline that a client sets, in seconds; no longer than the operator allows."""
     if value is None:
         return most
     try:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import sqlalchemy as sa
 from pydantic import Field, ValidationError
@@ -25,6 +25,7 @@ from dialogist.service.problems import Problem
 from dialogist.service.requests import dialogue_of, fault_of
 from dialogist.summarizer import Result
 
+Count = Annotated[int, Field(ge=0, le=10_000)]
 Edit = Literal["kept", "changed", "quoted", "removed", "added", "moved"]
 
 
@@ -44,46 +45,35 @@ class Feedback(Config):
     """
 
     verdict: Literal["approved", "edited", "rejected"]
-    edits: dict[Edit, int] = Field({}, max_length=6)
-    right: int = Field(0, ge=0, le=10_000)
-    wrong: int = Field(0, ge=0, le=10_000)
+    edits: dict[Edit, Count] = Field({})
+    right: Count = 0
+    wrong: Count = 0
     review: str = Field("", pattern="^([0-9a-f]{16})?$")
     consent: bool = False
     content: Pair | None = None
 
 
 def feedback_of(values: JSON) -> Feedback:
-    """The feedback of a request.
-
-    Raises:
-        Problem: it is not valid, or content came without consent.
-    """
+    """The feedback of a request; content without consent is refused, too."""
     try:
         given = Feedback.model_validate(values)
     except ValidationError as error:
         raise Problem("bad_request", fault_of(error, Feedback)) from None
-    if any(not 0 <= count <= 10_000 for count in given.edits.values()):
-        raise Problem("bad_request", "edits are counts from 0 to 10000")
     if given.content is not None and not given.consent:
         raise Problem("bad_request", "content is kept only with consent: true")
     return given
 
 
 def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
-    """Store feedback, and close the review that it is about; returns its id.
-
-    Raises:
-        Problem: there is no such open review, or the content holds no dialogue.
-    """
+    """Store feedback, and close the review that it is about, which must be open; returns its id."""
     identity = tables.new_id()
-    counts: dict[str, int] = {str(name): count for name, count in given.edits.items()}
-    counts |= {"right": given.right, "wrong": given.wrong}
+    counts = (*given.edits.items(), ("right", given.right), ("wrong", given.wrong))
     values = {
         "id": identity,
         "key_id": key_id,
         "created": time.time(),
         "verdict": given.verdict,
-        "edits": {name: count for name, count in counts.items() if count},
+        "edits": {name: count for name, count in counts if count},
         "content": None if given.content is None else _masked(given.content),
     }
     connection.execute(sa.insert(tables.feedback_table).values(values))
@@ -112,12 +102,13 @@ def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
     verdict: Literal["approved", "edited"] = "approved" if kept else "edited"
     given = Feedback(verdict=verdict, consent=True, content=pair)
     request = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-    value = f"annotated-{request}"
-
-    def make(connection: sa.Connection) -> str:
-        return add_feedback(connection, key_id, given)
-
-    return tables.once_only(engine, key_id, value, request, make)[1]
+    return tables.once_only(
+        engine,
+        key_id,
+        f"annotated-{request}",
+        request,
+        lambda connection: add_feedback(connection, key_id, given),
+    )[1]
 
 
 def _masked(pair: Pair) -> dict[str, JSON]:
@@ -157,29 +148,19 @@ def open_reviews(engine: sa.Engine, most: int = 100) -> list[dict[str, JSON]]:
     """The reviews that wait, the oldest first: who spoke, and how many turns."""
     table = tables.reviews
     query = sa.select(table).where(table.c.state == "open")
+    listed: list[dict[str, JSON]] = []
     with engine.connect() as connection:
-        rows = connection.execute(query.order_by(table.c.created, table.c.id).limit(most))
-        return [_listed(row) for row in rows]
-
-
-def _listed(row: sa.Row[Any]) -> dict[str, JSON]:
-    turns = row.dialogue["utterances"]
-    speakers = dict.fromkeys(turn["speaker"] for turn in turns if turn["speaker"])
-    return {
-        "id": row.id,
-        "created": datetime.fromtimestamp(row.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "conversation": row.dialogue["id"],
-        "speakers": [*speakers],
-        "turns": len(turns),
-    }
+        for row in connection.execute(query.order_by(table.c.created, table.c.id).limit(most)):
+            turns = row.dialogue["utterances"]
+            when = datetime.fromtimestamp(row.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            speakers: list[JSON] = [*dict.fromkeys(t["speaker"] for t in turns if t["speaker"])]
+            shown = {"conversation": row.dialogue["id"], "speakers": speakers, "turns": len(turns)}
+            listed.append({"id": row.id, "created": when, **shown})
+    return listed
 
 
 def open_review(engine: sa.Engine, identity: str) -> dict[str, JSON]:
-    """A review that waits, with its dialogue and summary.
-
-    Raises:
-        Problem: there is none of this id.
-    """
+    """A review that waits, with its dialogue and summary."""
     table = tables.reviews
     with engine.connect() as connection:
         row = connection.execute(
@@ -187,15 +168,10 @@ def open_review(engine: sa.Engine, identity: str) -> dict[str, JSON]:
         ).first()
     if row is None:
         raise Problem("not_found", "there is no open review of this id")
-    return {
-        "id": row.id,
-        "created": row.created,
-        "dialogue": row.dialogue,
-        "summary": row.summary,
-    }
+    return {name: row._mapping[name] for name in ("id", "created", "dialogue", "summary")}
 
 
-def figures_of(engine: sa.Engine) -> dict[str, Counter[str]]:
+def figures_of(engine: sa.Engine) -> tuple[Counter[str], Counter[str]]:
     """How often summaries were approved, edited and rejected, and what was edited how."""
     table = tables.feedback_table
     verdicts: Counter[str] = Counter()
@@ -204,7 +180,7 @@ def figures_of(engine: sa.Engine) -> dict[str, Counter[str]]:
         for row in connection.execute(sa.select(table.c.verdict, table.c.edits)):
             verdicts[row.verdict] += 1
             edits.update(row.edits)
-    return {"verdicts": verdicts, "edits": edits}
+    return verdicts, edits
 
 
 def training_pairs(engine: sa.Engine) -> Iterator[dict[str, JSON]]:

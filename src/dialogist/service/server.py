@@ -14,7 +14,7 @@ from types import FrameType
 
 import sqlalchemy as sa
 import uvicorn
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from prometheus_client.multiprocess import mark_process_dead
@@ -28,7 +28,7 @@ from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist.service import api, page
-from dialogist.service.guards import Envelope, Service, in_thread
+from dialogist.service.guards import Envelope, Service
 from dialogist.service.keys import KeyRing
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import SHARED, Metrics, log_as_json, log_event, log_failure
@@ -60,7 +60,7 @@ def create_app(
     goes on when the time to stop is over.
     """
     summarizer = load()
-    metrics = Metrics(summarizer.writer.name)
+    metrics = Metrics()
     queue = WorkQueue(summarizer, settings, metrics)
     runner = Runner(engine, queue, settings)
     service = Service(
@@ -160,7 +160,7 @@ async def reload_writer(queue: WorkQueue, load: Callable[[], Summarizer]) -> Non
         return summarizer
 
     try:
-        queue.use(await in_thread(tried))
+        queue.use(await to_thread.run_sync(tried))
     except Exception as error:  # whatever is wrong with it: the old one goes on
         log_failure(error, "")
     else:
@@ -169,7 +169,7 @@ async def reload_writer(queue: WorkQueue, load: Callable[[], Summarizer]) -> Non
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """A reply of ours to whatever is refused: FastAPI's own would repeat what was sent."""
-    problem = error if isinstance(error, Problem) else Problem("bad_request")
+    problem = error if isinstance(error, Problem) else Problem("not_found")  # no such id
     if isinstance(error, HTTPException):
         codes = {404: "not_found", 405: "method_not_allowed"}
         problem = Problem(codes.get(error.status_code, "bad_request"))
@@ -213,17 +213,12 @@ class _Prompt(H11Protocol):
 
     def _wait(self) -> None:
         assert isinstance(self.config, _Config)
-        self._waiting = self.loop.call_later(self.config.receive_seconds, self._give_up)
+        self._waiting = self.loop.call_later(self.config.receive_seconds, self.transport.close)
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
-
-    def _give_up(self) -> None:
-        self._waiting = None
-        if self._is_idle():
-            self.transport.close()
 
 
 class _Config(uvicorn.Config):

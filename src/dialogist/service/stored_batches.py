@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -75,11 +74,7 @@ def store_batch(
 
 
 def batch_status(engine: sa.Engine, key_id: str, identity: str) -> dict[str, JSON]:
-    """How far a batch is.
-
-    Raises:
-        Problem: the key has no such batch.
-    """
+    """How far a batch of a key is."""
     table, items = tables.batches, tables.items
     with engine.connect() as connection:
         batch = connection.execute(
@@ -91,14 +86,8 @@ def batch_status(engine: sa.Engine, key_id: str, identity: str) -> dict[str, JSO
         counts = {row[0]: row[1] for row in connection.execute(counted.group_by(items.c.state))}
     done, failed = counts.get("done", 0), counts.get("failed", 0)
     state = "done" if done + failed == batch.total else "running" if done + failed else "queued"
-    return {
-        "id": identity,
-        "status": state,
-        "created": batch.created,
-        "total": batch.total,
-        "done": done,
-        "failed": failed,
-    }
+    told = {"id": identity, "status": state, "created": batch.created}
+    return {**told, "total": batch.total, "done": done, "failed": failed}
 
 
 def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:
@@ -121,11 +110,7 @@ def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:
 
 
 def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
-    """Delete a batch with its dialogues and results.
-
-    Raises:
-        Problem: the key has no such batch.
-    """
+    """Delete a batch of a key with its dialogues and results."""
     table = tables.batches
     with engine.begin() as connection:
         gone = connection.execute(
@@ -222,8 +207,7 @@ class Runner:
 
     async def _stored(self, function: Callable[..., T], *arguments: object) -> T:
         """In threads of its own, so that a store that is locked holds up no request."""
-        call = partial(function, self._engine, *arguments)
-        return await to_thread.run_sync(call, limiter=self._threads)
+        return await to_thread.run_sync(function, self._engine, *arguments, limiter=self._threads)
 
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""

@@ -5,7 +5,7 @@ Times are seconds since 1970. Content (dialogues, summaries) lies only in column
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -144,9 +144,8 @@ def open_store(url: str) -> sa.Engine:
 def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
         return sa.create_engine(url, pool_pre_ping=True, pool_size=8)
-    if url.database:
-        Path(url.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
     if url.database and not url.database.startswith((":", "file:")):
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):  # SQLite says it better
             Path(url.database).touch(0o600)  # for dialogues; files beside it take its mode
     engine = sa.create_engine(url, connect_args={"timeout": PATIENCE})
@@ -186,17 +185,16 @@ def upgrade(engine: sa.Engine) -> None:
         metadata.create_all(connection)
         if version:
             for row in connection.execute(sa.select(batches.c.id, batches.c.options)).all():
+                # Of release 0.2: "template" is "form" today, and options of the network are gone.
+                options = {
+                    "form" if name == "template" else name: value
+                    for name, value in row.options.items()
+                    if name not in ("style", "long", "safe")
+                }
                 here = sa.update(batches).where(batches.c.id == row.id)
-                connection.execute(here.values(options=_options_of_today(row.options)))
+                connection.execute(here.values(options=options))
             connection.execute(sa.text("DROP TABLE alembic_version"))
         connection.execute(sa.insert(store_version).values(version=VERSION))
-
-
-def _options_of_today(options: Any) -> dict[str, Any]:
-    """The options of a batch of release 0.2: ``template`` is ``form``, of the network none."""
-    gone = ("style", "long", "safe")
-    kept = {name: value for name, value in dict(options).items() if name not in gone}
-    return {("form" if name == "template" else name): value for name, value in kept.items()}
 
 
 def note_change(connection: sa.Connection, key_id: str, action: str, subject: str) -> None:
@@ -237,20 +235,15 @@ def once_only(
     return str(before.subject), False
 
 
-def forget(engine: sa.Engine, days: float) -> Mapping[str, int]:
-    """Delete what is older than ``days``; returns how many rows of each table went."""
+def forget(engine: sa.Engine, days: float) -> None:
+    """Delete what is older than ``days``."""
     before = time.time() - days * 86400
-    deleted: dict[str, int] = {}
     with engine.begin() as connection:
         for table in (feedback_table, reviews, once, batches):
-            deleted[table.name] = connection.execute(
-                sa.delete(table).where(table.c.created < before)
-            ).rowcount
+            connection.execute(sa.delete(table).where(table.c.created < before))
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
         connection.execute(sa.delete(audit).where(audit.c.at < before))
-    if any(deleted.values()):
-        clear_log(engine)
-    return deleted
+    clear_log(engine)
 
 
 def clear_log(engine: sa.Engine) -> None:

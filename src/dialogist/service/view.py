@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -68,11 +68,7 @@ class SummaryView:
     markdown: str
     json: str
     record: str
-
-    @property
-    def masks(self) -> int:
-        """How many values of the transcript are masked."""
-        return len({p.text for turn in self.turns for p in turn.pieces if p.mask})
+    masks: int
 
 
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
@@ -81,6 +77,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
     filled = values.get("filled")
     spans: list[tuple[int, int, int, int]] = []  # statement, turn, start, end
     statements: list[ShownStatement] = []
+    markdown: list[str] = []
     before = ""
     for number, (heading, text, part) in enumerate(_parts(summary, filled)):
         evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
@@ -99,25 +96,29 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
                 fields=tuple((n, title) for n, title in enumerate(titles) if cited[n]),
             )
         )
+        markdown += [f"\n## {heading}\n"] if heading not in ("", before) else []
+        markdown.append(f"- {text}")
         before = heading
     notes = [warning.message for warning in summary.warnings]
     if filled:
         empty = [f"{s['title']}: {s['says']}" for s in filled["sections"] if s["says"]]
         notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
+    turns = tuple(
+        ShownTurn(n + 1, turn.speaker, tuple(_pieces(turn.text, spans, n)))
+        for n, turn in enumerate(dialogue.utterances)
+    )
     return SummaryView(
         summary=summary,
         statements=tuple(statements),
-        turns=tuple(
-            ShownTurn(n + 1, turn.speaker, tuple(_pieces(turn.text, spans, n)))
-            for n, turn in enumerate(dialogue.utterances)
-        ),
+        turns=turns,
         profile=tuple((title_of_field(name), value) for name, value in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
         text="\n".join(statement.text for statement in statements) or summary.text,
-        markdown="\n".join(_markdown(statements)),
+        markdown="\n".join(markdown),
         json=json.dumps(values, ensure_ascii=False, indent=2),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
+        masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
     )
 
 
@@ -126,38 +127,31 @@ def _parts(
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """The headings, texts and facts of what is shown: of the form if there is one."""
     if filled is None:
-        for statement in summary.to_json()["statements"]:  # type: ignore[union-attr]
-            assert isinstance(statement, dict)
-            is_doubted = statement["verdict"] in ("doubtful", "contradicted")
-            reasons = statement["reasons"] if is_doubted else []
-            yield (
-                str(statement["section"]),
-                str(statement["text"]),
-                {**statement, "reasons": reasons},
-            )
+        shown: dict[str, Any] = summary.to_json()
+        for statement in shown["statements"]:
+            if statement["verdict"] not in ("doubtful", "contradicted"):
+                statement["reasons"] = []
+            yield statement["section"], statement["text"], statement
         return
     for section in filled["sections"]:
         for entry in section["entries"]:
-            yield section["title"], _worded(entry), {"verdict": "", "reasons": [], **entry}
-
-
-def _worded(entry: Mapping[str, Any]) -> str:
-    """An entry with its owner, its role and its deadline."""
-    text, owner = str(entry["text"]), entry.get("owner", "")
-    behind = [entry.get("role", ""), entry.get("deadline", "")]
-    behind = [value for value in behind if value and value.lower() not in text.lower()]
-    before = f"{owner}: " if owner and owner not in text else ""
-    return before + text + "".join(f" ({value})" for value in behind)
+            text, owner = entry["text"], entry.get("owner", "")
+            behind = [entry.get("role", ""), entry.get("deadline", "")]
+            behind = [value for value in behind if value and value.lower() not in text.lower()]
+            before = f"{owner}: " if owner and owner not in text else ""
+            worded = before + text + "".join(f" ({value})" for value in behind)
+            yield section["title"], worded, {"verdict": "", "reasons": [], **entry}
 
 
 def _quote(dialogue: Dialogue, evidence: Sequence[tuple[int, int, int]]) -> str:
     """What is said at the best place, in the speaker's words."""
-    for line, _, _ in evidence[:1]:
-        places = sorted((start, end) for where, start, end in evidence if where == line)
-        turn = dialogue.utterances[line]
-        words = " ... ".join(turn.text[start:end].strip() for start, end in places)
-        return f"{turn.speaker}: “{words}”" if turn.speaker else f"“{words}”"
-    return ""
+    if not evidence:
+        return ""
+    best = evidence[0][0]
+    places = sorted((start, end) for line, start, end in evidence if line == best)
+    turn = dialogue.utterances[best]
+    words = " ... ".join(turn.text[start:end].strip() for start, end in places)
+    return f"{turn.speaker}: “{words}”" if turn.speaker else f"“{words}”"
 
 
 def _pieces(text: str, spans: Sequence[tuple[int, int, int, int]], turn: int) -> Iterator[Piece]:
@@ -169,13 +163,6 @@ def _pieces(text: str, spans: Sequence[tuple[int, int, int, int]], turn: int) ->
     for start, end in pairwise(sorted(ends)):
         by = sorted({number for number, first, last in here if first <= start and end <= last})
         yield Piece(text[start:end], tuple(by), any(a <= start and end <= b for a, b in masks))
-
-
-def _markdown(statements: Iterable[ShownStatement]) -> Iterator[str]:
-    for statement in statements:
-        if statement.heading:
-            yield f"\n## {statement.heading}\n"
-        yield f"- {statement.text}"
 
 
 def lines_of(text: str) -> list[str]:

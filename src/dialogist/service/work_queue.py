@@ -59,7 +59,6 @@ class WorkQueue:
         """Use another writer from the next request on."""
         self.summarizer = summarizer
         self._by_form: dict[str | None, Summarizer] = {None: summarizer}
-        self._metrics.use(summarizer.writer.name)
 
     @property
     def is_ready(self) -> bool:
@@ -103,17 +102,13 @@ class WorkQueue:
             problem = self._no_room()
         if problem is not None:
             raise problem
-        self._count(1, size)
+        self._requests, self._bytes = self._requests + 1, self._bytes + size
+        self._metrics.queue.set(self._requests)
         try:
             yield
         finally:
-            self._count(-1, -size)
-
-    def _count(self, requests: int, size: int) -> None:
-        self._requests += requests
-        self._bytes += size
-        self._metrics.queue.set(self._requests)
-        self._metrics.queue_bytes.set(self._bytes)
+            self._requests, self._bytes = self._requests - 1, self._bytes - size
+            self._metrics.queue.set(self._requests)
 
     async def summarize(
         self,
@@ -145,7 +140,7 @@ class WorkQueue:
         finally:
             wait.is_over = True
             if not future.done():
-                future.add_done_callback(_ignored)
+                future.add_done_callback(lambda late: late.cancelled() or late.exception())
         if future.done():
             return future.result()
         if leaves is not None and leaves.done():
@@ -157,11 +152,7 @@ class WorkQueue:
     def _work(
         self, read: Callable[[], SummaryRequest], wait: _Wait
     ) -> tuple[SummaryRequest, Result]:
-        """In a thread: read and summarize, unless nobody waits any more.
-
-        Raises:
-            Problem: nobody does, ``read`` raises it, or the writer can write nothing.
-        """
+        """In a thread: read and summarize, unless nobody waits any more."""
         began = time.monotonic()
         try:
             if wait.is_over:
@@ -172,7 +163,11 @@ class WorkQueue:
                 wait.loop.call_soon_threadsafe(wait.shorten, request.seconds)
                 if wait.loop.time() > wait.since + request.seconds:
                     raise Problem("deadline", "send less, or allow more time")
-            result = request.result(self._summarizer(request.form))
+            if request.form not in self._by_form:
+                shared = self.summarizer
+                by_form = Summarizer(shared.writer, shared.verifier, request.form)
+                self._by_form[request.form] = by_form
+            result = request.result(self._by_form[request.form])
             self._metrics.statuses.labels(result.summary.status).inc()
             took = time.monotonic() - began
             self._metrics.worked.observe(took)
@@ -184,14 +179,6 @@ class WorkQueue:
             with self._lock:
                 self._at_work -= 1
         return request, result
-
-    def _summarizer(self, form: str | None) -> Summarizer:
-        """The summarizer of a form: all have the same writer."""
-        by_form = self._by_form
-        if form not in by_form:
-            shared = self.summarizer
-            by_form[form] = Summarizer(shared.writer, shared.verifier, form)
-        return by_form[form]
 
     def drain(self) -> None:
         """Take no more requests."""
@@ -205,9 +192,3 @@ class WorkQueue:
         while self._at_work and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
         return not self._at_work
-
-
-def _ignored(future: "asyncio.Future[Any]") -> None:
-    """Nobody waits for it: what went wrong with it is told to nobody."""
-    if not future.cancelled():
-        future.exception()
