@@ -77,7 +77,7 @@ def text_of(result: "Result", bare: bool = False) -> str:
     """One summary: each statement with its verdict, and what it rests on below it."""
     summary = result.summary
     if result.filled is not None:
-        from dialogist.forms.rendering import form_as_text  # takes a while to load
+        from dialogist.forms.fill import form_as_text  # takes a while to load
 
         lines = [form_as_text(result.filled, result.dialogue.utterances).rstrip("\n")]
     elif bare:
@@ -98,7 +98,7 @@ def markdown_of(result: "Result") -> str:
     """One summary under a heading; nothing that was said is markup."""
     summary = result.summary
     if result.filled is not None:
-        from dialogist.forms.rendering import form_as_markdown  # takes a while to load
+        from dialogist.forms.fill import form_as_markdown  # takes a while to load
 
         lines = [form_as_markdown(result.filled, result.dialogue.utterances).rstrip("\n")]
     else:
@@ -213,7 +213,7 @@ def _cell(value: object) -> str:
 def _cells(result: "Result") -> dict[str, object]:
     summary, sections = result.summary, {}
     if result.filled is not None:
-        from dialogist.forms.rendering import section_as_cell  # takes a while to load
+        from dialogist.forms.fill import section_as_cell  # takes a while to load
 
         sections = {section.title: section_as_cell(section) for section in result.filled.sections}
     return {

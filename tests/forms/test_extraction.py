@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.forms.samples import MEETING, dialogue_of, table
 
-from dialogist.forms import standing
+from dialogist.forms import sentences
 from dialogist.forms.extraction import Extracted, extract, title_of
 
 
@@ -94,8 +94,8 @@ def test_a_huge_turn_without_marks_is_read_in_time():
 
 def test_hours_of_conversation_are_read_a_few_times_a_sentence(monkeypatch):
     seen = []
-    rule = standing.signals_change
-    monkeypatch.setattr(standing, "signals_change", lambda text: seen.append(text) or rule(text))
+    rule = sentences.signals_change
+    monkeypatch.setattr(sentences, "signals_change", lambda text: seen.append(text) or rule(text))
     lines = ["Ann: I want a technician.", "Bo: I will send a technician on Tuesday at 10 am."]
     assert extract(dialogue_of(*(f"{line} It is number {n}." for n in range(60) for line in lines)))
     assert 0 < len(seen) < 10 * 240

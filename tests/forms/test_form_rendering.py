@@ -5,9 +5,16 @@ from dataclasses import replace
 
 from tests.forms.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.forms.fill import Entry, FilledForm, FilledSection, fill
+from dialogist.forms.fill import (
+    Entry,
+    FilledForm,
+    FilledSection,
+    fill,
+    form_as_markdown,
+    form_as_text,
+    section_as_cell,
+)
 from dialogist.forms.form_file import load_form, parse_form
-from dialogist.forms.rendering import form_as_markdown, form_as_text, section_as_cell
 
 FILLED = fill(MINUTES, MEETING, load_form("meeting"))
 

@@ -8,8 +8,7 @@ from itertools import pairwise
 from dialogist.forms.actions import actions_in
 from dialogist.forms.decisions import decisions_in, questions_in
 from dialogist.forms.outcomes import done_in, issues_in, outcomes_in
-from dialogist.forms.sentences import Finding, Talk
-from dialogist.forms.standing import corrected, distinct, standing
+from dialogist.forms.sentences import Finding, Talk, corrected, distinct, standing
 from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of

@@ -15,9 +15,10 @@ from dialogist.forms.sentences import (
     is_telling,
     is_whole,
     quote,
+    standing,
     tidy,
+    values_of,
 )
-from dialogist.forms.standing import standing, values_of
 from dialogist.language.porter import stem_of
 from dialogist.language.replies import content_stems, declines
 from dialogist.language.tokens import IRREGULAR, word_set
