@@ -1,7 +1,7 @@
 """Summaries as text, Markdown, CSV, JSON and JSON lines, written as they come.
 
-Nothing that was said steers a terminal, is markup, or runs as a formula of a spreadsheet.
-Utterances are numbered from 1 for people, from 0 in JSON. Filled forms: `dialogist.forms`.
+Nothing that was said runs as a formula of a spreadsheet. Utterances are numbered from 1 for people,
+from 0 in JSON. Filled forms: `dialogist.forms`.
 """
 
 import csv
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from dialogist.records import PROFILE_PREFIX, EvidenceSpan, Statement, Summary, Utterance
+from dialogist.plain_text import plain, printable, quotations, verdict_of
+from dialogist.records import PROFILE_PREFIX, Statement, Summary
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
@@ -22,13 +23,7 @@ CSV_COLUMNS = ("id", "status", "reason", "text", "verdicts", "warnings")
 """The usual ones; a form adds its sections."""
 MORE_COLUMNS = ("writer",)
 
-_LONGEST = 160  # characters of an utterance that is shown whole
-_ROUND = 60  # characters kept on each side of a cited stretch
-_MOST = 400  # characters of a stretch
-_QUOTED = 3  # utterances shown below a statement
 _BELOW = "    "
-_MARKS = "\\`*_{}[]<>|#~"
-_LEADING = "+-=0123456789"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -125,14 +120,6 @@ def status_of(summary: Summary) -> str:
     return f"{words}: {printable(summary.reason)}" if summary.reason else words
 
 
-def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
-    """A verdict as it stands behind a statement; nothing behind a quote."""
-    if verdict in ("quoted", ""):
-        return ""
-    why = f": {printable('; '.join(reasons))}" if verdict == "contradicted" and reasons else ""
-    return f"({verdict}{why})"
-
-
 def _behind(statement: Statement, profile: Mapping[str, str], emphasis: str = "") -> str:
     """The verdict of a statement, or of a quote the numbers of its utterances; then its fields."""
     escape = plain if emphasis else printable
@@ -147,51 +134,6 @@ def _behind(statement: Statement, profile: Mapping[str, str], emphasis: str = ""
         verdict = verdict_of(statement.verdict, statement.reasons)
         parts = [f"{emphasis}{escape(verdict)}{emphasis}", *parts]
     return "".join(f" {part}" for part in parts)
-
-
-def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:
-    """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``."""
-    best: dict[int, EvidenceSpan] = {}
-    for span in evidence:
-        if span.utterance < len(said):
-            best.setdefault(span.utterance, span)
-    lines = []
-    for number, span in list(best.items())[:_QUOTED]:
-        speaker = f"{printable(said[number].speaker)}: " if said[number].speaker else ""
-        text = printable(excerpt(said[number].text, span.start, span.end))
-        lines.append(f'[{number + 1}] {speaker}"{text}"')
-    return lines
-
-
-def excerpt(text: str, start: int, end: int) -> str:
-    """The text, or where it is long what stands around ``start`` to ``end``, cut between words."""
-    if len(text) <= _LONGEST:
-        return text
-    end = min(end, start + _MOST)
-    left, right = max(0, start - _ROUND), min(len(text), end + _ROUND)
-    if left > 0:
-        left = text.find(" ", left, start) + 1 or start
-    if right < len(text):
-        space = text.rfind(" ", end, right)
-        right = space if space > 0 else end
-    return f"{'...' if left > 0 else ''}{text[left:right]}{'...' if right < len(text) else ''}"
-
-
-def printable(text: str) -> str:
-    """One line without control characters: text must not steer a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def plain(text: str) -> str:
-    """One line of text in which nothing is Markdown or HTML."""
-    line = printable(text)
-    escaped = "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
-    if line[:1] in _LEADING and line[:1]:  # a list or a rule, where a line begins with it
-        digits = len(line) - len(line.lstrip("0123456789"))
-        if digits and line[digits : digits + 1] in (".", ")"):
-            return f"{escaped[:digits]}\\{escaped[digits:]}"
-        return f"\\{escaped}" if not digits else escaped
-    return escaped
 
 
 def csv_row(cells: Iterable[object]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-def finetune(  # noqa: PLR0913
+def finetune(
     data: Annotated[
         list[Path], typer.Argument(help="Dialogues with summaries, in any readable format.")
     ],

@@ -14,6 +14,7 @@ from dialogist.forms.key_points import LabelledSentence, load_pack
 from dialogist.forms.sentences import Finding, Talk, quote
 from dialogist.forms.typed_fields import Value, Values, has_cue
 from dialogist.language.detection import language_of
+from dialogist.plain_text import plain, printable, quotations, verdict_of
 from dialogist.records import (
     JSON,
     PROFILE_PREFIX,
@@ -26,7 +27,6 @@ from dialogist.records import (
     title_of_field,
     to_json,
 )
-from dialogist.render import plain, printable, quotations, verdict_of
 
 FORM_SCHEMA_VERSION = 3
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]

@@ -25,8 +25,8 @@ from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError, ModelError, UsageError, needs_extra
 from dialogist.files import network_allowed
 from dialogist.language.tokens import counted, split_sentences
+from dialogist.plain_text import printable
 from dialogist.records import Dialogue, Draft, SummaryOptions
-from dialogist.render import printable
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form

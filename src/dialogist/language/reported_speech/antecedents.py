@@ -4,7 +4,12 @@ import re
 from collections.abc import Sequence
 
 from dialogist.language.reported_speech import words as w
-from dialogist.language.reported_speech.morphology import AUXILIARIES, is_gerund, is_past, is_present
+from dialogist.language.reported_speech.morphology import (
+    AUXILIARIES,
+    is_gerund,
+    is_past,
+    is_present,
+)
 from dialogist.language.reported_speech.phrases import alternatives
 from dialogist.language.reported_speech.third_persons import NOUNS
 from dialogist.language.reported_speech.words import Word, is_adverb, words_of

@@ -11,7 +11,13 @@ from dialogist.language.reported_speech.framing import DATES, Frame, decapitalis
 from dialogist.language.reported_speech.morphology import is_gerund
 from dialogist.language.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.language.reported_speech.person_shift import SpeakerListener, possessive
-from dialogist.language.reported_speech.phrases import ASSENT, CONFIRMED, COURTESY, ECHO, alternatives
+from dialogist.language.reported_speech.phrases import (
+    ASSENT,
+    CONFIRMED,
+    COURTESY,
+    ECHO,
+    alternatives,
+)
 from dialogist.language.reported_speech.proposals import agreed
 from dialogist.language.reported_speech.questions import Question, question_of
 from dialogist.language.reported_speech.questions import asked as asked_clause

@@ -3,7 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from dialogist.language.reported_speech.framing import NOT_MINE, QUOTE, Frame, Verdict, decapitalised
+from dialogist.language.reported_speech.framing import (
+    NOT_MINE,
+    QUOTE,
+    Frame,
+    Verdict,
+    decapitalised,
+)
 from dialogist.language.reported_speech.morphology import (
     AUXILIARIES,
     NOUNS_TOO,

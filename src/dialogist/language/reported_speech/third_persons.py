@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from dialogist.language.people import DAYS, MONTHS, first_names
 from dialogist.language.quantities import NUMBER_WORDS
 from dialogist.language.reported_speech.morphology import is_base, is_gerund, is_past, is_present
-from dialogist.language.reported_speech.person_shift import SpeakerListener, possessive, shift_person
+from dialogist.language.reported_speech.person_shift import (
+    SpeakerListener,
+    possessive,
+    shift_person,
+)
 from dialogist.language.reported_speech.phrases import alternatives
 from dialogist.language.reported_speech.words import SINGULAR_THIRD, THEY, is_adverb, words_of
 from dialogist.language.tokens import FUNCTION_WORDS, OPENERS, word_set

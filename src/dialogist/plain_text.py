@@ -1,0 +1,65 @@
+"""Words of a dialogue as one line that steers no terminal and is no markup."""
+
+from collections.abc import Sequence
+
+from dialogist.records import EvidenceSpan, Utterance
+
+_LONGEST = 160  # characters of an utterance that is shown whole
+_ROUND = 60  # characters kept on each side of a cited stretch
+_MOST = 400  # characters of a stretch
+_QUOTED = 3  # utterances shown below a statement
+_MARKS = "\\`*_{}[]<>|#~"
+_LEADING = "+-=0123456789"
+
+
+def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
+    """A verdict as it stands behind a statement; nothing behind a quote."""
+    if verdict in ("quoted", ""):
+        return ""
+    why = f": {printable('; '.join(reasons))}" if verdict == "contradicted" and reasons else ""
+    return f"({verdict}{why})"
+
+
+def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:
+    """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``."""
+    best: dict[int, EvidenceSpan] = {}
+    for span in evidence:
+        if span.utterance < len(said):
+            best.setdefault(span.utterance, span)
+    lines = []
+    for number, span in list(best.items())[:_QUOTED]:
+        speaker = f"{printable(said[number].speaker)}: " if said[number].speaker else ""
+        text = printable(excerpt(said[number].text, span.start, span.end))
+        lines.append(f'[{number + 1}] {speaker}"{text}"')
+    return lines
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """The text, or where it is long what stands around ``start`` to ``end``, cut between words."""
+    if len(text) <= _LONGEST:
+        return text
+    end = min(end, start + _MOST)
+    left, right = max(0, start - _ROUND), min(len(text), end + _ROUND)
+    if left > 0:
+        left = text.find(" ", left, start) + 1 or start
+    if right < len(text):
+        space = text.rfind(" ", end, right)
+        right = space if space > 0 else end
+    return f"{'...' if left > 0 else ''}{text[left:right]}{'...' if right < len(text) else ''}"
+
+
+def printable(text: str) -> str:
+    """One line without control characters: text must not steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def plain(text: str) -> str:
+    """One line of text in which nothing is Markdown or HTML."""
+    line = printable(text)
+    escaped = "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
+    if line[:1] in _LEADING and line[:1]:  # a list or a rule, where a line begins with it
+        digits = len(line) - len(line.lstrip("0123456789"))
+        if digits and line[digits : digits + 1] in (".", ")"):
+            return f"{escaped[:digits]}\\{escaped[digits:]}"
+        return f"\\{escaped}" if not digits else escaped
+    return escaped
