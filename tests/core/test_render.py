@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialogist.plain_text import excerpt, plain
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance, Warning
-from dialogist.render import CSV_COLUMNS, csv_row, excerpt, markdown_of, plain, rendered, text_of
+from dialogist.render import CSV_COLUMNS, csv_row, markdown_of, rendered, text_of
 from dialogist.summarizer import Result
 
 TALK = Dialogue.from_text(
