@@ -24,7 +24,6 @@ class State(Protocol):
 
     def select(self, rows: Tensor) -> Self:
         """The given rows (M,) in the given order: beam start, reordering, dropping the finished."""
-        ...
 
 
 class Stepper(Protocol):
@@ -32,7 +31,6 @@ class Stepper(Protocol):
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,19 +133,18 @@ class Recipe(Config):
         if self.training.select_by not in measured:
             yield f"training.select_by must be one of {', '.join(measured)}"
 
+    # What models are checked against (`RecipeLimits`).
+
     @property
     def longest_source(self) -> int | None:
-        """As `RecipeLimits`."""
         return self.preparation.limits.source_tokens
 
     @property
     def longest_utterance(self) -> int | None:
-        """As `RecipeLimits`."""
         return self.preparation.limits.utterance_tokens
 
     @property
     def longest_target(self) -> int | None:
-        """As `RecipeLimits`: what is learned, and what search may be asked for."""
         limits = self.preparation.limits
         written = limits.summary_tokens
         if self.preparation.key_points is not None and limits.sub_summary_tokens is not None:
@@ -157,7 +156,6 @@ class Recipe(Config):
 
     @property
     def labels(self) -> int:
-        """As `RecipeLimits`."""
         pack = self.preparation.pack
         return 0 if pack is None else len(pack.labels)
 

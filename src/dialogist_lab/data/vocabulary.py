@@ -50,12 +50,12 @@ _CONTROL_NAMES = (
 
 
 class TokenizerConfig(Config):
-    """Options of the tokenizer; ``size`` counts every entry.
+    """Options of the tokenizer.
 
     ``kind``: words as the reports' Keras tokenizer, byte-level pairs (Sennrich et al. 2016) or
-    unigram (Kudo 2018), all trained on the training texts; or ``pretrained``: the
-    ``tokenizer.json`` at ``path`` as it is. ``size`` None is unbounded (``word``). ``min_count``:
-    words that occur less often in the training texts are left out (``word``).
+    unigram (Kudo 2018), all trained on the training texts; or a ``pretrained`` one. ``size``:
+    entries in all; None: any number (``word``). ``min_count``: words that occur less often in the
+    training texts are left out (``word``). ``path``: of the ``tokenizer.json`` of a pretrained one.
     """
 
     kind: Literal["word", "bpe", "unigram", "pretrained"] = "bpe"

@@ -121,11 +121,9 @@ class TokenDistribution(Protocol):
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
         """Log-probabilities of given tokens (M,), and their mean over V for label smoothing."""
-        ...
 
     def all(self) -> Tensor:
         """(M, X) natural-log probabilities, fp32."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,33 +148,34 @@ class Outputs:
 
 
 class RecipeLimits(Protocol):
-    """What of a recipe a model is checked against."""
+    """What of a recipe a model is checked against: tokens at most (None: any number).
+
+    ``longest_target`` is what a decoder is fed, begin symbol in. ``labels``: how many key points
+    the rule pack has, 0 without one.
+    """
 
     @property
-    def longest_source(self) -> int | None:
-        """Tokens of a source at most; None: any number."""
-        ...
+    def longest_source(self) -> int | None: ...
 
     @property
-    def longest_utterance(self) -> int | None:
-        """Tokens of an utterance at most; None: any number."""
-        ...
+    def longest_utterance(self) -> int | None: ...
 
     @property
-    def longest_target(self) -> int | None:
-        """Tokens that a decoder is fed at most, begin symbol in; None: any number."""
-        ...
+    def longest_target(self) -> int | None: ...
 
     @property
-    def labels(self) -> int:
-        """Key points of the rule pack; 0 without one."""
-        ...
+    def labels(self) -> int: ...
 
 
 class ModelConfig(Config):
     """The configuration of a model of some ``kind``; `build` makes the model.
 
-    ``kind``: the family, a key of `MODELS`.
+    Families call what they share by the same names. ``kind``: the family. ``width``: of the
+    layers. ``heads``: of attention. ``feed_forward``: inner width of a feed-forward block.
+    ``encoder_layers``, ``decoder_layers``: how many. ``dropout``: on embeddings and behind each
+    block. ``norm``: behind each block (``post``) or before it (``pre``). ``norm_eps``: added to the
+    variance. ``activation``: between the two layers of a block. ``pointer``: words of the source
+    can be copied.
     """
 
     kind: str

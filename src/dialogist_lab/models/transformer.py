@@ -47,17 +47,21 @@ from dialogist_lab.models.vocabulary_output import (
 
 
 class TransformerConfig(ModelConfig):
-    """Options of the Transformer; see `LayerShape` for those of a layer.
+    """Options of the Transformer.
 
-    ``embedding``: the width of the tables (d_e), mapped to ``d_model`` by a linear layer where the
-    two differ (KDD'19 paper, section 3.3.2); None means ``d_model``. ``key_width`` None means
-    ``d_model // heads``; the reports have ``d_model``. ``positions``: a fixed or a learned table.
+    ``d_model``: the width. ``embedding``: the width of the tables (d_e), mapped to ``d_model`` by a
+    linear layer where the two differ (KDD'19 paper, section 3.3.2); None means ``d_model``.
+    ``key_width``: of a head; None means ``d_model // heads``, the reports have ``d_model``.
+    ``attention_dropout``: on the weights of attention. ``attention_output_dropout``: behind
+    attention, in place of ``dropout``. ``activation_dropout``: behind the activation of a
+    feed-forward block. ``reuse_second_norm``: the third block of a decoder layer shares the norm of
+    its second, as in reports 2 and 3. ``positions``: a fixed or a learned table.
     ``source_positions``, ``target_positions``: the longest sequences. ``share_embeddings``: source
     and summary have one table. ``tie_output``: the output layer uses that of the summary.
-    ``scale_embeddings``: multiply them by the root of the width. ``pointer``: words of the source
-    can be copied. ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot
-    uniform, as the reports' framework does) or ``scaled`` (embeddings normal with deviation
-    d_e^-0.5, so that, scaled, they have unit variance).
+    ``scale_embeddings``: multiply them by the root of the width. ``initialisation``: ``keras``
+    (embeddings uniform +-0.05, other matrices Glorot uniform, as the reports' framework does) or
+    ``scaled`` (embeddings normal with deviation d_e^-0.5, so that, scaled, they have unit
+    variance).
     """
 
     kind: Literal["transformer"] = "transformer"

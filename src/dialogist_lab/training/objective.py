@@ -40,11 +40,9 @@ class Objective(Protocol):
     @property
     def per(self) -> Per:
         """What its losses are means over: target tokens, or dialogues."""
-        ...
 
     def __call__(self, model: Any, batch: Batch) -> Loss:
         """Run the model, which is of the kind the objective is for, on the batch and measure it."""
-        ...
 
 
 class ObjectiveConfig(Config):

@@ -32,7 +32,8 @@ class InverseSquareRootSchedule(Config):
 class WarmedSchedule(Config):
     """Linear warm-up to ``peak``; then constant, or falling to ``floor`` x peak at the last update.
 
-    ``kind``: ``constant``, ``linear`` or (half a) ``cosine``. ``warmup``: updates of growth.
+    ``kind``: ``constant``, ``linear`` or (half a) ``cosine``. ``peak``: the largest rate. ``warmup``:
+    updates of growth. ``floor``: the last rate as a share of the peak.
     """
 
     kind: Literal["constant", "linear", "cosine"] = "linear"
@@ -58,12 +59,12 @@ LearningRateSchedule = Annotated[
 
 
 class OptimizerConfig(Config):
-    """``adam`` (Kingma and Ba 2015) or ``adamw`` (Loshchilov and Hutter 2019).
+    """Adam (Kingma and Ba 2015), or with decay of its own (Loshchilov and Hutter 2019).
 
-    ``adam`` adds ``weight_decay`` to the gradient (L2), ``adamw`` decays the weights themselves;
-    norms, biases and position tables are never decayed. The rate comes from the schedule.
-    ``betas``: decay of the means of gradients and of their squares. ``eps``: added to the root of
-    the latter. ``shares``: how names of weights begin that learn at a share of the rate.
+    ``kind``: ``adam`` adds the decay to the gradient (L2), ``adamw`` decays the weights themselves;
+    norms, biases and position tables are never decayed. ``betas``: decay of the means of gradients
+    and of their squares. ``eps``: added to the root of the latter. ``weight_decay``: its strength.
+    ``shares``: how names of weights begin that learn at a share of the rate.
     """
 
     kind: Literal["adam", "adamw"] = "adamw"

@@ -49,13 +49,14 @@ class TrainingConfig(Config):
     """Options of a training run.
 
     ``epochs``: passes over the training pairs. ``max_steps``: updates at most. ``seed``: of
-    weights, order and dropout. ``precision``: number format of the linear layers. ``accumulate``:
-    batches that make one update; more take less memory and change nothing else. ``clip_norm``: the
-    largest norm of the gradient. ``checkpoint_every``, ``log_every``: in updates.
+    weights, order and dropout. ``precision``: number format of the linear layers. ``sampler``: how
+    batches are filled. ``accumulate``: batches that make one update; more take less memory and
+    change nothing else. ``optimizer``: how gradients change weights. ``schedule``: the rate.
+    ``clip_norm``: the largest norm of the gradient. ``checkpoint_every``, ``log_every``: updates.
     ``select_by``: the validation metric that ranks epochs (larger is better; ``dev_loss``:
     smaller). ``patience``: stop after so many scored validations without improvement. ``final``:
-    the weights that are kept are those of the ``best`` epoch, the ``last``, or the ``average`` of
-    the last ``keep_last`` epochs.
+    the weights that are kept: the best epoch's, the last one's, or an average. ``keep_last``: the
+    epochs of that average.
     """
 
     epochs: int = Field(20, ge=1)
