@@ -32,8 +32,8 @@ class InverseSquareRootSchedule(Config):
 class WarmedSchedule(Config):
     """Linear warm-up to ``peak``; then constant, or falling to ``floor`` x peak at the last update.
 
-    ``kind``: ``constant``, ``linear`` or (half a) ``cosine``. ``peak``: the largest rate. ``warmup``:
-    updates of growth. ``floor``: the last rate as a share of the peak.
+    ``kind``: ``constant``, ``linear`` or (half a) ``cosine``. ``peak``: the largest rate.
+    ``warmup``: updates of growth. ``floor``: the last rate as a share of the peak.
     """
 
     kind: Literal["constant", "linear", "cosine"] = "linear"
