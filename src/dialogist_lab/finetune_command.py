@@ -44,11 +44,11 @@ def finetune(
     import torch
 
     from dialogist_lab.finetuning import Wanted, finetune_run
-    from dialogist_lab.train_run import Lines
+    from dialogist_lab.train_run import ProgressLines
 
     if threads is not None:
         torch.set_num_threads(threads)
-    reporter = Lines(quiet)
+    reporter = ProgressLines(quiet)
     wanted = Wanted(base, epochs, learning_rate, seed)
     typer.echo(finetune_run(data, dev, output, wanted, torch.device(device), reporter), nl=False)
     reporter.note(f"the model is in {output}: dialogist summarize --writer model:{output} FILE")

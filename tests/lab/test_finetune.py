@@ -174,7 +174,7 @@ def test_capitals_come_back_from_the_dialogue() -> None:
         "Ann: My iPhone, bought at Luigi's, is late.",
         "Bo: But your iPhone is fine. Call Ann.",
     ]
-    text = "customer asks luigi's about an iphone. she says i call ann."
+    text = "customer asks luigi ' s about an iphone. she says i call ann."
     assert (
         with_capitals(text, spoken) == "Customer asks Luigi's about an iPhone. She says I call Ann."
     )

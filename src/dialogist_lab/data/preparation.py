@@ -191,9 +191,10 @@ class Preparation:
 
 
 def with_capitals(text: str, spoken: Iterable[str]) -> str:
-    """Small letters as most words of the dialogue have them, and a capital for each sentence.
+    """Words spelled as the dialogue mostly has them, and a capital for each sentence.
 
     The first word of a sentence, and the speaker before an utterance, tell nothing about a word.
+    WordPieces put spaces around an apostrophe: they go.
     """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for said in spoken:
@@ -201,12 +202,12 @@ def with_capitals(text: str, spoken: Iterable[str]) -> str:
             spellings[match.group().lower()][match.group()] += 1
 
     def spelled(match: re.Match[str]) -> str:
-        known = spellings.get(match.group())
-        return (
-            known.most_common(1)[0][0] if known else "I" if match.group() == "i" else match.group()
-        )
+        word = match.group()
+        known = spellings.get(word) or {"I" if word == "i" else word: 1}
+        return max(known, key=known.__getitem__)
 
-    cased = re.sub(r"[\w'’-]+", spelled, text)
+    joined = re.sub(r"(?<=\w) (['’]) (?=\w)", r"\1", text)
+    cased = re.sub(r"[\w'’-]+", spelled, joined)
     return re.sub(r"(?:^|(?<=[.!?] ))[^\W\d_]", lambda first: first.group().upper(), cased)
 
 
