@@ -1,14 +1,15 @@
-"""How many facts the summaries of faithful style hold, and in how many words.
+"""How many facts the built-in writer's summaries hold, and in how many words.
 
-python bench/selection.py corpus/w[7-9].jsonl corpus/w1?.jsonl
+python bench/selection.py corpus/*.jsonl
 
 Only dialogues that the selector did not learn from are measured.
 ``found`` estimates how many facts a reader finds, ``strictly`` those found whole: readers of 1,098
 facts of sheet 4 in three summaries found them by the share of their content words that a summary
 has, as `SHARE_OF_WORDS` and the two behind it say. ``marks``: facts all of whose words are told.
 Words are those of the summaries, as a share of the dialogues'. ``stale``: the share of what a later
-turn changes that is told all the same. ``half``: dialogues half of whose facts are found. The last
-row is the usual length, which depends on where the facts stand.
+turn changes that is told all the same; ``alone``: where nothing of the next two turns is told.
+``half``: dialogues half of whose facts are found. The last row is the usual length, which depends
+on where the facts stand.
 """
 
 import argparse
@@ -18,15 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialogist.recipe.sgd_marks import Marked, holds, read_marked
 from dialogist.highlights.network import BUNDLED, Network, read_network
-from dialogist.highlights.select import MOST, USUAL, select
-from dialogist.highlights.units import terms_of
+from dialogist.highlights.selection import MOST, USUAL, select
+from dialogist_lab.selector.marks import MarkedDialogue, Spans, holds, read_marked
 
 SHARES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SHARE_OF_WORDS = (0, 0.17, 0.42, 0.6, 0.85, 1)
 FOUND = (0, 0.04, 0.2, 0.45, 0.65, 0.92)
 FOUND_WHOLE = (0, 0, 0, 0.2, 0.25, 0.7)
+_REPLIES = 2  # turns
 
 
 class Held(NamedTuple):
@@ -36,36 +37,47 @@ class Held(NamedTuple):
     strictly: float
     marks: float
     stale: float
+    alone: float
     words: float
     half: float
 
 
 def measured(
-    dialogues: Sequence[Marked], network: Network, share: float, usual: float = 0.0
+    dialogues: Sequence[MarkedDialogue], network: Network, share: float, usual: float = 0.0
 ) -> Held:
     """What summaries hold that have at most that share of the words of their dialogue."""
     covered: list[float] = []
-    marks, stale, half = [], [], []
-    told_words = 0
+    marks, stale, alone, half = [], [], [], []
+    words = 0
     for one in dialogues:
-        told = select(one.turns, network, int(share * one.words), usual=usual)
-        units = {i for chosen in told for i in chosen.candidate.units}
-        terms = set(terms_of(" ".join(chosen.candidate.text for chosen in told)))
+        highlights = select(one.reading, network, int(share * one.words), usual=usual)
+        units = {i for highlight in highlights for i in highlight.units}
+        terms = {term for i in units for term in one.reading.terms[i]}
         own = [fact.covered(terms) for fact in one.facts]
         covered += own
         marks += [holds(fact.spans, units) for fact in one.facts]
         stale += [holds(span, units) for span in one.stale]
+        alone += [holds(span, units) and not _answered(one, span, units) for span in one.stale]
         half.append(2 * np.interp(own, SHARE_OF_WORDS, FOUND).sum() >= len(own))
-        told_words += sum(chosen.candidate.words for chosen in told)
-    words = told_words / max(1, sum(one.words for one in dialogues))
+        words += sum(highlight.words for highlight in highlights)
     found, strictly = (
         float(np.interp(covered, SHARE_OF_WORDS, curve).mean()) for curve in (FOUND, FOUND_WHOLE)
     )
-    return Held(found, strictly, _share(marks), _share(stale), words, _share(half))
+    said = max(1, sum(one.words for one in dialogues))
+    return Held(
+        found, strictly, _share(marks), _share(stale), _share(alone), words / said, _share(half)
+    )
 
 
-def _share(found: Sequence[bool]) -> float:
-    return sum(found) / max(1, len(found))
+def _share(held: Sequence[bool]) -> float:
+    return sum(held) / max(1, len(held))
+
+
+def _answered(dialogue: MarkedDialogue, spans: Spans, units: set[int]) -> bool:
+    """Whether something of the next turns, or behind it in its own, is told, too."""
+    last = max(i for span in spans for i in span)
+    places = dialogue.reading.places
+    return any(i > last and places[i] - places[last] <= _REPLIES for i in units)
 
 
 def main() -> None:
@@ -74,19 +86,19 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--network", type=Path, default=BUNDLED)
     parser.add_argument("--all", action="store_true", help="also those that the selector knows")
-    asked = parser.parse_args()
-    network = read_network(asked.network)
-    which = None if asked.all else True
-    dialogues = [one for path in asked.files for one in read_marked(path, which)]
+    arguments = parser.parse_args()
+    network = read_network(arguments.network)
+    which = None if arguments.all else True
+    dialogues = [one for path in arguments.files for one in read_marked(path, which)]
     facts, stale = sum(len(d.facts) for d in dialogues), sum(len(d.stale) for d in dialogues)
     print(f"{len(dialogues)} dialogues, {facts} facts, {stale} stale spans")
-    print("at most  words  found  strictly  marks  stale  half")
+    print("at most  words  found  strictly  marks  stale  alone  half")
     for share, usual in [*((share, 0.0) for share in SHARES), (MOST, USUAL)]:
         held = measured(dialogues, network, share, usual)
         name = "usual" if usual else f"{share:.0%}"
         print(
-            f"{name:>7} {held.words:6.1%} {held.found:6.1%} {held.strictly:9.1%}"
-            f" {held.marks:6.1%} {held.stale:6.1%} {held.half:5.0%}"
+            f"{name:>7} {held.words:6.1%} {held.found:6.1%} {held.strictly:9.1%} {held.marks:6.1%}"
+            f" {held.stale:6.1%} {held.alone:6.1%} {held.half:5.0%}"
         )
 
 

@@ -102,6 +102,11 @@ def test_cues(text: str, cue: str) -> None:
     assert not reading.has(1, cue)
 
 
+def test_lines_end_clauses_and_controls_are_not_shown() -> None:
+    reading = reading_of("Ann: Hello & hi,\nI want\x1b my money.")
+    assert [unit.text for unit in reading.units] == ["Hello & hi,", "I want  my money."]
+
+
 def test_notices_and_empty_utterances_have_no_units() -> None:
     utterances = (
         Utterance("", "Ann joined", role="system"),

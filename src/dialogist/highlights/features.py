@@ -1,10 +1,8 @@
-"""What the selector is told of units, candidates, and pairs of them.
-
-90 numbers of each unit need no network. Candidates have those of their units.
-"""
+"""What the selector is told of clauses, of candidates, and of pairs of them."""
 
 import math
 import re
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,250 +10,280 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.highlights.cues import AGENTS, CUES, NUMBERISH
-from dialogist.highlights.staleness import Staleness
-from dialogist.highlights.statements import Candidate
-from dialogist.highlights.units import Likeness, Rarity, Unit, terms_of
-from dialogist.language.reported_speech import Reported
-from dialogist.language.tokens import FUNCTION_WORDS
+from dialogist.highlights.candidates import Candidate, lacks_verb
+from dialogist.language.cues import CUES
+from dialogist.language.reading import Reading
 
 Matrix: TypeAlias = NDArray[np.float32]
-Row: TypeAlias = dict[str, float]
-
-_CAPITAL = re.compile(r"(?<!^)\b[A-Z][a-zé]+")
-_SHORT = 3  # words
-_BRIEF = 4  # words of a whole turn
-_AHEAD = 8  # units in which a value may be changed
-
-
-def features_of(
-    units: Sequence[Unit], told: Mapping[tuple[int, int], Reported], rarity: Rarity
-) -> Matrix:
-    """(U, F); ``told``: what is reported of units, by turn and start."""
-    if not units:
-        return np.zeros((0, 0), dtype=np.float32)
-    describe = _Describer(units, told, rarity)
-    rows = [describe.row(i) for i in range(len(units))]
-    return np.array([list(row.values()) for row in rows], dtype=np.float32)
-
-
-class _Describer:
-    def __init__(
-        self, units: Sequence[Unit], told: Mapping[tuple[int, int], Reported], rarity: Rarity
-    ) -> None:
-        self.units, self.told, self.rarity = units, told, rarity
-        self.terms = [terms_of(unit.text) for unit in units]
-        self.like = Likeness.between(self.terms, rarity)
-        self.cues = [
-            {name: bool(cue.search(unit.text)) for name, cue in CUES.items()} for unit in units
-        ]
-        self.words = [unit.words for unit in units]
-        self.upto = np.cumsum(self.words) - self.words
-        self.total = sum(self.words) or 1
-        self.turns: list[list[int]] = []
-        self.where: list[int] = []
-        self.share: dict[str, float] = {}
-        for i, unit in enumerate(units):
-            if not i or units[i - 1].turn != unit.turn:
-                self.turns.append([])
-            self.turns[-1].append(i)
-            self.where.append(len(self.turns) - 1)
-            self.share[unit.speaker] = self.share.get(unit.speaker, 0.0) + unit.words / self.total
-        self.turn_words = [sum(self.words[j] for j in own) for own in self.turns]
-        self.numbers = [bool(NUMBERISH.search(unit.text)) for unit in units]
-        self.last_numbers = [i for i, found in enumerate(self.numbers) if found][-2:]
-        first: dict[str, int] = {}
-        self.uses: dict[str, int] = {}
-        for i, own in enumerate(self.terms):
-            for term in set(own):
-                first.setdefault(term, i)
-                self.uses[term] = self.uses.get(term, 0) + 1
-        self.first = first
-
-    def row(self, i: int) -> Row:
-        """All features of one unit."""
-        cues = {f"cue_{name}": float(hit) for name, hit in self.cues[i].items()}
-        return {**self._place(i), **self._content(i), **self._neighbours(i), **cues}
-
-    def _place(self, i: int) -> Row:
-        unit, k, last = self.units[i], self.where[i], len(self.turns) - 1
-        mine, words = self.turns[k], self.words[i]
-        position = self.upto[i] / self.total
-        return {
-            "words": min(words, 40) / 10,
-            "short": words <= _SHORT,
-            "log_words": math.log1p(words),
-            "position": position,
-            "from_middle": (position - 0.5) ** 2 * 4,
-            **{f"turn_{n}": k == n for n in range(3)},
-            **{f"last_turn_{n}": k == last - n for n in range(3)},
-            "beginning": math.exp(-k / 3),
-            "end": math.exp((k - last) / 3),
-            "units": math.log(len(self.units)),
-            "speakers": min(len(self.share), 6) - 2,
-            "is_first_speaker": unit.speaker == self.units[0].speaker,
-            "is_agent": bool(AGENTS.search(unit.speaker)),
-            "speaker_share": self.share[unit.speaker] * len(self.share),
-            "turn_words": math.log1p(self.turn_words[k]),
-            "place_in_turn": (i - mine[0]) / len(mine),
-            "is_last_in_turn": i == mine[-1],
-        }
-
-    def _content(self, i: int) -> Row:
-        own, weights = self.terms[i], self.like.weights[i]
-        mass = sum(weights.values())
-        new = sum(w for term, w in weights.items() if self.first[term] == i)
-        names = [m for m in _CAPITAL.findall(self.units[i].text) if m.lower() not in FUNCTION_WORDS]
-        told = self.told.get((self.units[i].turn, self.units[i].start))
-        return {
-            "mass": math.log1p(mass),
-            "mean_rarity": mass / max(1, len(weights)) / 4,
-            "rarest": max(weights.values(), default=0.0) / 4,
-            "content": math.log1p(len(own)),
-            "content_share": len(own) / max(1, self.words[i]),
-            "names": math.log1p(len(names)),
-            "says_nothing": not own,
-            "new": math.log1p(new),
-            "repeated": sum(self.uses[t] - 1 for t in weights) / max(1, len(weights)),
-            "is_told": told is not None,
-            "is_reported": told is not None and told.kind == "reported",
-            "refers_back": told is not None and told.refers_back,
-        }
-
-    def _neighbours(self, i: int) -> Row:
-        k, like = self.where[i], self.like
-        before = self.turns[k - 1] if k else []
-        after = self.turns[k + 1] if k + 1 < len(self.turns) else []
-        said, reply = self._others(i, before), self._others(i, after)
-        asked = [j for j in said if self.cues[j]["question"]]
-        reply_words = sum(self.words[j] for j in reply)
-        changes = self.numbers[i] and any(
-            self.numbers[j] and self._changes(i, j)
-            for j in range(i + 1, min(len(self.units), i + _AHEAD))
-        )
-        return {
-            "like_before": like.most(i, before),
-            "like_after": like.most(i, after),
-            "centrality": sum(like.of[i].values()) / len(self.units) * 10,
-            "like_later": max((s for j, s in like.of[i].items() if j > i), default=0.0),
-            "like_earlier": max((s for j, s in like.of[i].items() if j < i), default=0.0),
-            "is_asked": bool(asked),
-            "is_answer": bool(asked) and i == self.turns[k][0],
-            "is_answered": self.cues[i]["question"] and bool(reply),
-            "agreed": bool(reply) and self._hits(reply[:1], "agree", "yes"),
-            "refused": bool(reply)
-            and (self._hits(reply[:1], "no") or self._hits(reply[:2], "refuse")),
-            "brief_reply": bool(reply) and reply_words <= _BRIEF,
-            "follows_brief": bool(before) and sum(self.words[j] for j in before) <= _BRIEF,
-            "follows_refusal": self._hits(said, "refuse", "no"),
-            "changed": changes,
-            "last_number": i in self.last_numbers,
-        }
-
-    def _others(self, i: int, turn: Sequence[int]) -> list[int]:
-        """The units of a turn, if somebody else than the speaker of ``i`` has it."""
-        return [j for j in turn if self.units[j].speaker != self.units[i].speaker]
-
-    def _hits(self, units: Sequence[int], *names: str) -> bool:
-        return any(self.cues[j][name] for j in units for name in names)
-
-    def _changes(self, i: int, j: int) -> bool:
-        return self._hits([j], "change", "no", "but") or self.like.of[i].get(j, 0.0) > 0.2
-
 
 REACH = 3
 """How many candidates on the other one of a pair may be: facts are rarely told farther apart."""
 
-SIGNS = 27
-"""How many signs of staleness there are."""
+AHEAD = 16
+"""How many units behind a candidate may change what it says."""
 
-_FAR, _LONG = 6, 12  # units and words: more makes no difference
+_AGENTS = re.compile(
+    r"(?i)(?<![a-z])(?:agent|support|system|doctor|dr|clerk|assistant|service|desk|staff|shop"
+    r"|operator|optician|coach|teacher|manager)s?(?![a-z])"
+)
+_SHORT = 3  # words
+_BRIEF = 4  # words of a whole turn
+_RAREST = 8.0
+_FAR_BACK = 60  # units that are compared: the time of a long dialogue stays linear
+
+
+def is_agent(speaker: str) -> bool:
+    """Whether a label is of those who are asked for help."""
+    return _AGENTS.search(speaker) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """In how many of ``dialogues`` a stem occurs, ``counts``; unknown stems are the rarest."""
+
+    counts: Mapping[str, int]
+    dialogues: int
+
+    def of(self, stem: str) -> float:
+        """The logarithm of one dialogue in how many has the stem."""
+        return min(_RAREST, math.log((self.dialogues + 1) / (self.counts.get(stem, 0) + 1)))
+
+
+def likeness(weights: Sequence[Mapping[str, float]]) -> list[dict[int, float]]:
+    """Of each text, given as terms and their weights, its cosine with others that share some."""
+    norms = [math.sqrt(sum(w * w for w in own.values())) or 1.0 for own in weights]
+    alike: list[dict[int, float]] = [{} for _ in weights]
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for i, own in enumerate(weights):
+        for term, weight in own.items():
+            before = places[term]
+            while before and before[0] < i - _FAR_BACK:
+                before.popleft()
+            for j in before:
+                shared = weight * weight / (norms[i] * norms[j])
+                alike[i][j] = alike[j][i] = alike[i].get(j, 0.0) + shared
+            before.append(i)
+    return alike
+
+
+class UnitFeatures:
+    """The numbers that describe each unit of a dialogue: ``matrix`` (U, F)."""
+
+    def __init__(self, reading: Reading, rarity: Rarity) -> None:
+        self._reading = reading
+        self._weights = [{term: rarity.of(term) for term in own} for own in reading.terms]
+        self.alike = likeness(self._weights)
+        self._words = [unit.words for unit in reading.units]
+        self._before = np.cumsum(self._words) - self._words
+        self._total = max(1, sum(self._words))
+        self._first: dict[str, int] = {}
+        self._uses: dict[str, int] = defaultdict(int)
+        self._share: dict[str, float] = defaultdict(float)
+        for i, own in enumerate(reading.terms):
+            self._share[reading.units[i].speaker] += self._words[i] / self._total
+            for term in set(own):
+                self._first.setdefault(term, i)
+                self._uses[term] += 1
+        count = len(reading.units)
+        bits = np.arange(len(CUES), dtype=np.uint64)
+        cues = np.array(reading.cues, dtype=np.uint64)[:, None] >> bits
+        rows = [[*self._place(i), *self._content(i), *self._neighbours(i)] for i in range(count)]
+        numbers = np.array(rows, dtype=np.float32)
+        self.matrix: Matrix = np.concatenate([numbers, (cues & 1).astype(np.float32)], axis=1)
+
+    def _place(self, i: int) -> list[float]:
+        reading = self._reading
+        unit, place, last = reading.units[i], reading.places[i], len(reading.turns) - 1
+        turn, words = reading.turns[place], self._words[i]
+        position = float(self._before[i]) / self._total
+        return [
+            min(words, 40) / 10,
+            words <= _SHORT,
+            math.log1p(words),
+            position,
+            (position - 0.5) ** 2 * 4,
+            *(place == n for n in range(3)),
+            *(place == last - n for n in range(3)),
+            math.exp(-place / 3),
+            math.exp((place - last) / 3),
+            math.log(len(reading.units)),
+            min(len(self._share), 6) - 2,
+            unit.speaker == reading.units[0].speaker,
+            is_agent(unit.speaker),
+            self._share[unit.speaker] * len(self._share),
+            math.log1p(sum(self._words[turn[0] : turn[-1] + 1])),
+            (i - turn[0]) / len(turn),
+            i == turn[-1],
+        ]
+
+    def _content(self, i: int) -> list[float]:
+        weights, kinds = self._weights[i], {value.kind for value in self._reading.values[i]}
+        mass = sum(weights.values())
+        count = max(1, len(weights))
+        return [
+            math.log1p(mass),
+            mass / count / 4,
+            max(weights.values(), default=0.0) / 4,
+            math.log1p(len(self._reading.terms[i])),
+            len(self._reading.terms[i]) / max(1, self._words[i]),
+            not weights,
+            math.log1p(sum(w for term, w in weights.items() if self._first[term] == i)),
+            sum(self._uses[term] - 1 for term in weights) / count,
+            lacks_verb(self._reading.units[i].text),
+            "clock" in kinds,
+            "day" in kinds,
+            "money" in kinds,
+            any(kind.startswith(("count", "number")) for kind in kinds),
+            not kinds.isdisjoint(("name", "from", "to", "in", "at", "on", "with", "by")),
+        ]
+
+    def _neighbours(self, i: int) -> list[float]:
+        reading, alike = self._reading, self.alike[i]
+        place, speaker = reading.places[i], reading.units[i].speaker
+        before = reading.turns[place - 1] if place else range(0)
+        after = reading.turns[place + 1] if place + 1 < len(reading.turns) else range(0)
+        heard = before if before and reading.units[before[0]].speaker != speaker else range(0)
+        reply = reading.replies(i)
+        is_asked = any(reading.is_question(j) for j in heard)
+        return [
+            max((alike.get(j, 0.0) for j in before), default=0.0),
+            max((alike.get(j, 0.0) for j in after), default=0.0),
+            sum(alike.values()) / len(reading.units) * 10,
+            max((s for j, s in alike.items() if j > i), default=0.0),
+            max((s for j, s in alike.items() if j < i), default=0.0),
+            is_asked,
+            is_asked and i == reading.turns[place][0],
+            reading.is_question(i) and bool(reply),
+            any(reading.has(j, "agree", "yes") for j in reply[:1]),
+            any(reading.has(j, "no", "refuse") for j in reply[:2]),
+            bool(reply) and sum(self._words[j] for j in reply) <= _BRIEF,
+            bool(before) and sum(self._words[j] for j in before) <= _BRIEF,
+            any(reading.has(j, "refuse", "no") for j in heard),
+        ]
+
+
+def rows_of(candidates: Sequence[Candidate], each: Matrix) -> Matrix:
+    """(C, 6F + 4) of the normalized features (U, F) of all units.
+
+    The last 2F tell of the whole dialogue: the mean over its candidates, and how each departs from
+    it. What matters is what stands out among what else is said.
+    """
+    none = np.zeros_like(each[:1])
+    before, behind = np.vstack([none, each[:-1]]), np.vstack([each[1:], none])
+    first, last = ([one.units[end] for one in candidates] for end in (0, -1))
+    own = np.array([each[list(one.units)].max(axis=0) for one in candidates])
+    wording = [
+        [len(one.units) - 1, one.is_answered, math.log1p(one.words) - 2, one.words / 10 - 1]
+        for one in candidates
+    ]
+    mean = np.broadcast_to(own.mean(axis=0), own.shape)
+    parts = [each[last], before[first], behind[last], own, np.array(wording), own - mean, mean]
+    return np.concatenate(parts, axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """``places`` (P, 2): the numbers of two candidates; ``features`` (P, K) of them together."""
+    """``places`` (P, 2): the numbers of two; ``features`` (P, K) of them together."""
 
     places: NDArray[np.int64]
     features: Matrix
 
 
-def rows_of(candidates: Sequence[Candidate], units: Sequence[Unit], each: Matrix) -> Matrix:
-    """(C, 6F + 5) of the normalized features (U, F) of all units.
-
-    The last 2F tell of the whole dialogue: the mean over its candidates, and how each departs from
-    it. What matters is what stands out among what else is said.
-    """
-    if not candidates:
-        return np.zeros((0, 6 * each.shape[1] + 5), dtype=np.float32)
-    beside = around(each)[[one.units[-1] for one in candidates]]
-    own = np.array([each[list(one.units)].max(axis=0) for one in candidates])
-    wording = np.array([_wording(one, units) for one in candidates])
-    mean = np.broadcast_to(own.mean(axis=0), own.shape)
-    return np.concatenate([beside, own, wording, own - mean, mean], axis=1).astype(np.float32)
+PAIR_FEATURES = REACH + 9
 
 
-def signs_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Matrix:
-    """(C, S): of each candidate the signs of staleness that one of its units shows."""
-    staleness = Staleness(units)
-    rows = [
-        np.max([list(staleness.row(i).values()) for i in one.units], axis=0) for one in candidates
+def pairs_of(reading: Reading, candidates: Sequence[Candidate], rarity: Rarity) -> Pairs:
+    """All pairs of candidates that are at most `REACH` apart; K is `PAIR_FEATURES`."""
+    weights = [
+        {term: rarity.of(term) for i in one.units for term in reading.terms[i]}
+        for one in candidates
     ]
-    return np.array(rows, dtype=np.float32).reshape(len(rows), SIGNS)
-
-
-def _wording(one: Candidate, units: Sequence[Unit]) -> list[float]:
-    said = sum(units[i].words for i in one.units)
-    return [
-        len(one.units) - 1,
-        one.kind == "quoted",
-        float(np.log1p(one.words)) - 2,
-        one.words / max(1, said) - 1,
-        one.words / 10 - 1,
-    ]
-
-
-def around(x: Matrix) -> Matrix:
-    """(U, 3F): each row with the one before and the one behind it, zeros beyond the ends."""
-    none = np.zeros_like(x[:1])
-    return np.concatenate([x, np.vstack([none, x[:-1]]), np.vstack([x[1:], none])], axis=1)
-
-
-def pairs_of(candidates: Sequence[Candidate], units: Sequence[Unit], rarity: Rarity) -> Pairs:
-    """All pairs of candidates that are at most `REACH` apart."""
-    terms = [terms_of(" ".join(units[i].text for i in one.units)) for one in candidates]
-    like = Likeness.between(terms, rarity)
-    places = [
-        (i, j)
-        for i in range(len(candidates))
-        for j in range(i + 1, min(len(candidates), i + REACH + 1))
-    ]
-    rows = [
-        _together(
-            j - i, units, (candidates[i].units[-1], candidates[j].units[0]), like.of[i].get(j)
-        )
-        for i, j in places
-    ]
+    alike = likeness(weights)
+    places, rows = [], []
+    for i in range(len(candidates)):
+        for j in range(i + 1, min(len(candidates), i + REACH + 1)):
+            end, start = candidates[i].units[-1], candidates[j].units[0]
+            one, other = reading.units[end], reading.units[start]
+            places.append((i, j))
+            rows.append(
+                [
+                    *(j - i == n for n in range(1, REACH + 1)),
+                    one.speaker == other.speaker,
+                    one.turn == other.turn,
+                    other.turn - one.turn == 1,
+                    min(max(start - end, 0), 6) / 3,
+                    alike[i].get(j, 0.0),
+                    "?" in one.text,
+                    "?" in other.text,
+                    min(other.words, 12) / 6,
+                    min(one.words, 12) / 6,
+                ]
+            )
     return Pairs(
         np.array(places, dtype=np.int64).reshape(-1, 2),
-        np.array(rows, dtype=np.float32).reshape(len(rows), REACH + 9),
+        np.array(rows, dtype=np.float32).reshape(-1, PAIR_FEATURES),
     )
 
 
-def _together(
-    apart: int, units: Sequence[Unit], ends: tuple[int, int], likeness: float | None
-) -> list[float]:
-    """``ends``: the last unit of the first candidate, and the first of the second."""
-    one, other = units[ends[0]], units[ends[1]]
-    return [
-        *(apart == n for n in range(1, REACH + 1)),
-        one.speaker == other.speaker,
-        one.turn == other.turn,
-        other.turn - one.turn == 1,
-        min(ends[1] - ends[0], _FAR) / 3,
-        likeness or 0.0,
-        "?" in one.text,
-        "?" in other.text,
-        min(other.words, _LONG) / 6,
-        min(one.words, _LONG) / 6,
-    ]
+CHANGE_FEATURES = 18
+
+
+def changes_of(
+    reading: Reading, candidates: Sequence[Candidate], alike: Sequence[Mapping[int, float]]
+) -> Pairs:
+    """Candidates with the units behind them that may change what they say.
+
+    ``places``: the number of a candidate and that of a unit at most `AHEAD` behind it. A unit may
+    change a value of a kind, take something back, or answer an offer.
+    """
+    places, rows = [], []
+    kinds = [_by_kind(reading, [i]) for i in range(len(reading.units))]
+    for c, candidate in enumerate(candidates):
+        own = _by_kind(reading, candidate.units)
+        last = candidate.units[-1]
+        unit, turn = reading.units[last], reading.places[last]
+        speakers = {reading.units[i].speaker for i in candidate.units}
+        terms = {term for i in candidate.units for term in reading.terms[i]}
+        seen: set[str] = set()
+        for j in range(last + 1, min(len(reading.units), last + 1 + AHEAD)):
+            other, apart = reading.units[j], reading.places[j] - turn
+            differing = [k for k, v in own.items() if k in kinds[j] and v.isdisjoint(kinds[j][k])]
+            same = any(not v.isdisjoint(kinds[j].get(k, ())) for k, v in own.items())
+            shared = terms.intersection(reading.terms[j])
+            places.append((c, j))
+            rows.append(
+                [
+                    apart == 0,
+                    apart == 1,
+                    apart == 2,
+                    min(apart, 12) / 6,
+                    j - last == 1,
+                    j == reading.turns[reading.places[j]][0],
+                    other.speaker == unit.speaker,
+                    other.speaker in speakers,
+                    bool(differing),
+                    bool(differing) and not seen.issuperset(differing),
+                    any(kind in ("clock", "day", "money") for kind in differing),
+                    same,
+                    bool(own),
+                    max((alike[i].get(j, 0.0) for i in candidate.units), default=0.0),
+                    min(len(shared), 3) / 2,
+                    reading.is_question(j),
+                    reading.is_question(last),
+                    min(other.words, 12) / 6,
+                ]
+            )
+            seen.update(differing)
+    return Pairs(
+        np.array(places, dtype=np.int64).reshape(-1, 2),
+        np.array(rows, dtype=np.float32).reshape(-1, CHANGE_FEATURES),
+    )
+
+
+def _by_kind(reading: Reading, units: Sequence[int]) -> dict[str, set[str]]:
+    """The values of some units by their kinds; names are of one kind."""
+    found: dict[str, set[str]] = {}
+    for i in units:
+        for value in reading.values[i]:
+            found.setdefault(value.kind, set()).add(value.value)
+    return found

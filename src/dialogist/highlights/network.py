@@ -1,48 +1,144 @@
-"""The selector's network: a few small perceptrons on candidates and pairs of them, in NumPy."""
+"""The selector's network: a few small perceptrons on candidates and pairs of them, in NumPy.
+
+The words of candidates are vectors: each piece of a word has one, from a pretrained encoder.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import tokenizers
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
+from tokenizers import models, normalizers, pre_tokenizers
 
-from dialogist.highlights.features import Matrix, Pairs
-from dialogist.highlights.pieces import (
-    REACH_OF_WORDS,
-    CandidatePieces,
-    PieceTable,
-    mean_and_peak,
-    piece_table,
+from dialogist.highlights.candidates import Candidate
+from dialogist.highlights.features import (
+    Matrix,
+    Rarity,
+    UnitFeatures,
+    changes_of,
+    pairs_of,
+    rows_of,
 )
-from dialogist.highlights.units import Rarity
+from dialogist.language.reading import Reading, Unit
 
-BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
+BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "highlights" / "selector.safetensors"
 """The selector that the package holds."""
 
 CLIP = 4.0
 """Standard deviations: features beyond are cut."""
 
-_LEAST_LOGIT = np.float32(-80)
+LAYERS = ("words", "hidden", "out", "pair_hidden", "pair_out", "change_hidden", "change_out")
+"""Each has weights and, as ``NAME_bias``, a bias."""
+
 _ROOT = np.float32(0.7978845608)
 _AT_ONCE = 4096  # pieces: long dialogues need no more memory for it
-_WEIGHTS = (
-    "mean",
-    "deviation",
-    "words",
-    "words_bias",
-    "hidden",
-    "hidden_bias",
-    "out",
-    "out_bias",
-    "signs",
-    "pair_hidden",
-    "pair_hidden_bias",
-    "pair_out",
-    "pair_out_bias",
-)
+
+REACH_OF_WORDS = 2
+"""How many pieces before and behind one the selector sees with it."""
+
+_LONGEST = 100  # characters of a word that has pieces
+_UNKNOWN, _END = "[UNK]", "[SEP]"
+
+
+class Owned(NamedTuple):
+    """Which pieces some things have: ``owned`` (R,) by their numbers, of one thing after another.
+
+    ``starts`` (C,): where in ``owned`` each thing begins; none is without pieces.
+    """
+
+    owned: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(C,): how many pieces each has."""
+        return np.diff(self.starts, append=len(self.owned))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The pieces of a dialogue, ``ids`` (T,), with `REACH_OF_WORDS` ends of sequence around them.
+
+    ``places``: the numbers of the pieces of each unit.
+    """
+
+    ids: NDArray[np.int64]
+    places: Sequence[range]
+
+    def of(self, groups: Sequence[Sequence[int]]) -> Owned:
+        """The pieces of some groups of units, each of one unit or more."""
+        owned = [[piece for unit in group for piece in self.places[unit]] for group in groups]
+        starts = np.cumsum([0, *map(len, owned)])[:-1]
+        return Owned(np.array([piece for own in owned for piece in own]), starts)
+
+
+@dataclass(slots=True)
+class PieceTable:
+    """BERT's frequent pieces, lower case, and a vector for each.
+
+    Attributes:
+        pieces: by id; an empty one is none.
+        values, scales: (V, K) int8 and (V, 1) fp32, whose product are the vectors.
+        weights: (V, 1), by which a piece counts in the sum of a candidate: rare ones count more.
+    """
+
+    pieces: Sequence[str]
+    values: NDArray[np.int8]
+    scales: Matrix
+    weights: Matrix
+    _ids: dict[str, int] = field(init=False)
+    _tokenizer: tokenizers.Tokenizer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ids = {piece: i for i, piece in enumerate(self.pieces) if piece}
+        self._tokenizer = tokenizers.Tokenizer(
+            models.WordPiece(self._ids, unk_token=_UNKNOWN, max_input_chars_per_word=_LONGEST)
+        )
+        self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+
+    def pieces_of(self, units: Sequence[Unit]) -> Pieces:
+        """The pieces of all units."""
+        ids, places = [self._ids[_END]] * REACH_OF_WORDS, []
+        for unit in units:
+            own = self._tokenizer.encode(unit.text, add_special_tokens=False).ids
+            places.append(range(len(ids), len(ids) + max(1, len(own))))
+            ids += own or [self._ids[_UNKNOWN]]
+        return Pieces(np.array([*ids, *ids[:REACH_OF_WORDS]]), places)
+
+    def vectors(self, ids: NDArray[np.int64]) -> Matrix:
+        """(T, K) of (T,)."""
+        vectors: Matrix = self.values[ids] * self.scales[ids]
+        return vectors
+
+    def sums(self, pieces: Pieces, own: Owned) -> Matrix:
+        """(C, K): what the pieces of each thing sum up to, by the root of their number."""
+        ids = pieces.ids[own.owned]
+        sums: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], own.starts)
+        sums /= np.sqrt(own.lengths.astype(np.float32))[:, None]
+        return sums
+
+
+def mean_and_peak(x: Matrix, own: Owned) -> Matrix:
+    """(C, 2D) of (T, D): of the pieces of each thing the mean and the most."""
+    owned = x[own.owned]
+    mean = np.add.reduceat(owned, own.starts) / own.lengths.astype(np.float32)[:, None]
+    return np.concatenate([mean, np.maximum.reduceat(owned, own.starts)], axis=1)
+
+
+def piece_table(stored: Mapping[str, NDArray[Any]]) -> PieceTable:
+    """The table of some tensors."""
+    return PieceTable(
+        stored["pieces"].tobytes().decode("utf-8").split("\n"),
+        stored["piece_values"],
+        stored["piece_scales"][:, None],
+        stored["piece_weights"][:, None],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +148,11 @@ class Worth:
     Attributes:
         key: (C,) how likely a summary must hold each.
         alone: (C,) how much each tells of the facts that a summary must hold.
-        stale: (C,) how likely a later turn changes what each says.
+        stale: (C,) how likely something later changes what each says, besides ``changed``.
         places, together: (P, 2), (P,) how much the two of a pair tell more than each alone; less
             than none where they tell the same.
+        changes, changed: (Q, 2), (Q,) a candidate and a unit, and how likely the unit changes what
+            the candidate says.
     """
 
     key: NDArray[np.float32]
@@ -62,6 +160,8 @@ class Worth:
     stale: NDArray[np.float32]
     places: NDArray[np.int64]
     together: NDArray[np.float32]
+    changes: NDArray[np.int64]
+    changed: NDArray[np.float32]
 
     def only(self, numbers: Sequence[int]) -> "Worth":
         """The worth where all other candidates are worth nothing."""
@@ -75,103 +175,104 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """N networks whose mean counts; H and K are the widths of their hidden layers.
+    """N networks whose mean counts; H, K and J are the widths of their hidden layers.
 
     Each sees features of a candidate and its words: a convolution over the vectors (V) of pieces,
     of which the mean and the most of D channels count.
 
     Attributes:
         mean, deviation: (F,) of the features of units.
-        words, words_bias: (N, (2 `REACH_OF_WORDS` + 1) V, D), (N, D) of five pieces in a row.
-        hidden, hidden_bias: (N, W + V + 2D, H), (N, H) of candidates.
-        out, out_bias: (N, H, 3), (N, 3) for key, alone and stale.
-        signs: (N, S) of the signs of staleness, for stale alone.
-        pair_hidden, pair_hidden_bias: (N, 2H + P, K), (N, K) of pairs.
-        pair_out, pair_out_bias: (N, K), (N,).
+        weights: words (N, (2 `REACH_OF_WORDS` + 1) V, D) of five pieces in a row, hidden
+            (N, W + V + 2D, H) of candidates, out (N, H, 3) for key, alone and stale, pair_hidden
+            (N, 2H + P, K) and pair_out (N, K, 1) of pairs, change_hidden (N, H + F + 2D + Q, J) and
+            change_out (N, J, 1) of candidates and units that may change them; and their biases.
     """
 
     mean: Matrix
     deviation: Matrix
-    words: Matrix
-    words_bias: Matrix
-    hidden: Matrix
-    hidden_bias: Matrix
-    out: Matrix
-    out_bias: Matrix
-    signs: Matrix
-    pair_hidden: Matrix
-    pair_hidden_bias: Matrix
-    pair_out: Matrix
-    pair_out_bias: Matrix
+    weights: Mapping[str, Matrix]
     rarity: Rarity
     piece_table: PieceTable
 
-    def normalized(self, features: Matrix) -> Matrix:
-        """Features of units (U, F) by their mean and deviation."""
-        found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
-        return found
-
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, pieces: CandidatePieces) -> Worth:
-        """Of candidates, by their rows (C, W), signs (C, S) and words, and of pairs of them."""
-        known = np.concatenate([rows, self.piece_table.sums(pieces)], axis=1)
-        width = known.shape[1]
-        hidden = _gelu(
-            known @ self.hidden[:, :width]
-            + self.words_seen(pieces) @ self.hidden[:, width:]
-            + self.hidden_bias[:, None]
-        )
-        logits = hidden @ self.out + self.out_bias[:, None]
-        logits[:, :, 2] += self.signs @ signs.T
-        each = _chances(logits)
-        first, second = (hidden[:, pairs.places[:, side]] for side in (0, 1))
-        told = np.broadcast_to(pairs.features, (len(hidden), *pairs.features.shape))
-        both = np.concatenate([first, second, told], axis=2)
-        joint = _gelu(both @ self.pair_hidden + self.pair_hidden_bias[:, None])
-        more = (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
-        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, more.mean(axis=0))
-
-    def words_seen(self, pieces: CandidatePieces) -> Matrix:
-        """(N, C, 2D): what the networks see at the pieces of each candidate."""
+    def worth(self, reading: Reading, candidates: Sequence[Candidate]) -> Worth:
+        """What some candidates of a dialogue, at least one, are worth."""
+        described = UnitFeatures(reading, self.rarity)
+        each = np.clip((described.matrix - self.mean) / self.deviation, -CLIP, CLIP)
+        pieces = self.piece_table.pieces_of(reading.units)
+        of_units = pieces.of([(i,) for i in range(len(reading.units))])
+        own = pieces.of([one.units for one in candidates])
+        sums = self.piece_table.sums(pieces, own)
+        rows = np.concatenate([rows_of(candidates, each), sums], axis=1)
+        pairs = pairs_of(reading, candidates, self.rarity)
+        changes = changes_of(reading, candidates, described.alike)
         vectors = self.piece_table.vectors(pieces.ids)
-        return np.stack(
-            [
-                mean_and_peak(self._at_each(vectors, number), pieces)
-                for number in range(len(self.words))
-            ]
-        )
+        judged = []
+        for number in range(len(self.weights["words"])):
+            net = {name: weights[number] for name, weights in self.weights.items()}
+            words = _words_seen(vectors, net)
+            known = np.concatenate([rows, mean_and_peak(words, own)], axis=1)
+            unit = np.concatenate([each, mean_and_peak(words, of_units)], axis=1)
+            hidden = _gelu(known @ net["hidden"] + net["hidden_bias"])
+            chances = _chances(hidden @ net["out"] + net["out_bias"])
+            first, second, told = _split(net["pair_hidden"], hidden.shape[1], hidden.shape[1])
+            joint = (hidden @ first)[pairs.places[:, 0]] + (hidden @ second)[pairs.places[:, 1]]
+            joint = _gelu(joint + pairs.features @ told + net["pair_hidden_bias"])
+            first, second, told = _split(net["change_hidden"], hidden.shape[1], unit.shape[1])
+            other = (hidden @ first)[changes.places[:, 0]] + (unit @ second)[changes.places[:, 1]]
+            other = _gelu(other + changes.features @ told + net["change_hidden_bias"])
+            judged.append(
+                (
+                    chances,
+                    (joint @ net["pair_out"] + net["pair_out_bias"])[:, 0],
+                    _chances(other @ net["change_out"] + net["change_out_bias"])[:, 0],
+                )
+            )
+        chances, together, changed = (np.mean(part, axis=0) for part in zip(*judged, strict=True))
+        key, alone, stale = chances.T
+        return Worth(key, alone, stale, pairs.places, together, changes.places, changed)
 
-    def _at_each(self, vectors: Matrix, number: int) -> Matrix:
-        """(T, D) of (T, V): what one network sees at each piece; the ends see nothing."""
-        count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
-        found = []
-        for start in range(0, len(vectors) - count + 1, _AT_ONCE):
-            own = vectors[start : start + _AT_ONCE + count - 1]
-            near = [own[k : len(own) - count + 1 + k] for k in range(count)]
-            seen = np.concatenate(near, axis=1) @ self.words[number]
-            found.append(_gelu(seen + self.words_bias[number]))
-        return np.pad(np.concatenate(found), ends)
+
+def _split(weights: Matrix, first: int, second: int) -> tuple[Matrix, Matrix, Matrix]:
+    """The rows of weights for two things and for both together."""
+    return weights[:first], weights[first : first + second], weights[first + second :]
 
 
-def _chances(logits: Matrix) -> NDArray[np.float32]:
-    """The mean over the perceptrons."""
-    bounded = np.maximum(logits, _LEAST_LOGIT)  # below, exp would overflow and warn
-    found: NDArray[np.float32] = (1 / (1 + np.exp(-bounded))).mean(axis=0)
-    return found
+def _words_seen(vectors: Matrix, net: Mapping[str, Matrix]) -> Matrix:
+    """(T, D) of (T, V): what one network sees at each piece; the ends see nothing."""
+    count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
+    seen = []
+    for start in range(0, len(vectors) - count + 1, _AT_ONCE):
+        own = vectors[start : start + _AT_ONCE + count - 1]
+        near = np.concatenate([own[k : len(own) - count + 1 + k] for k in range(count)], axis=1)
+        seen.append(np.maximum(near @ net["words"] + net["words_bias"], 0))
+    return np.pad(np.concatenate(seen), ends)
+
+
+def _chances(logits: Matrix) -> Matrix:
+    bounded = np.maximum(logits, np.float32(-80))  # below, exp would overflow and warn
+    chances: Matrix = np.float32(1) / (np.float32(1) + np.exp(-bounded))
+    return chances
 
 
 def _gelu(x: Matrix) -> Matrix:
-    found: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x * x * x)))
-    return found
+    y: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x * x * x)))
+    return y
 
 
 def read_network(path: Path) -> Network:
-    """The network of a safetensors file, as `dialogist.recipe.selector` writes it."""
+    """The network of a safetensors file, as the laboratory's training writes it."""
     stored: Mapping[str, NDArray[np.generic]] = load_file(path)
     stems = stored["stems"].tobytes().decode("utf-8").split("\n")
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
-    weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
-    rarity = Rarity(counts, int(stored["dialogues"][0]))
-    return Network(**weights, rarity=rarity, piece_table=piece_table(stored))
+    names = (*LAYERS, *(f"{name}_bias" for name in LAYERS))
+    mean, deviation = (stored[name].astype(np.float32) for name in ("mean", "deviation"))
+    return Network(
+        mean,
+        deviation,
+        {name: stored[name].astype(np.float32) for name in names},
+        Rarity(counts, int(stored["dialogues"][0])),
+        piece_table(stored),
+    )
 
 
 @cache

@@ -204,7 +204,7 @@ _HAS_VERB = re.compile(
 _LEAST = 3  # words on each side of a cut
 _BETWEEN = " .,;-–—"
 _RUN = re.compile(r"\S{80,}|\s{80,}")  # attachments: rules read what is around them
-_UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
 
 
 def clause_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,205 @@
+"""What a summary can quote: clauses, answers with what they answer, offers with their replies."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dialogist.language.reading import Reading
+from dialogist.records import EvidenceSpan
+
+_SHORTEST_QUESTION = 4  # words of a question that is understood alone
+_FRAGMENT = 3  # words without a verb that go on with the clause before
+_DENIAL = 5  # the same, of "Not latex, not cotton."
+# Words of a reply that is not understood alone: one that says nothing, one without a verb, an
+# acceptance, a refusal, the answer to "And if it rains?"; and of the reason behind a bare refusal.
+_BARE, _VERBLESS, _SETTLED, _REFUSAL, _CONDITIONAL, _REASON = 2, 5, 4, 8, 14, 9
+_MOST_UNITS = 3  # of one turn in a candidate
+_VERBS = re.compile(
+    r"(?i)\b(?:i|you|we|he|she|it|they|there|that|this|who|let)(?:['’]?(?:s|m|re|ll|ve|d))?\b"
+    r"|\b(?:is|are|was|were|am|be|been|do|does|did|have|has|had|can|could|will|would|should|shall"
+    r"|may|might|must|got|went|said|u|im|ill|ive|dont|cant|wont)\b|n['’]t\b|\w['’](?:ll|re|ve)\b"
+    r"|\b(?!(?:no|some|any|every)thing|morning|evening|hundred)\w{3,}(?:ed|ing)\b"
+)
+# How people begin to speak, which says nothing.
+_OPENING = re.compile(
+    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|hm+|ugh|so(?! (?:far|much|many|long|that)\b)|and|but|then|also)"
+    r"[,.!… ]+|(?:well|wow|hey|hi+|hello|haha|lol|yo|omg|listen|look|thanks|thank you|great"
+    r"|perfect)[,.!…]+ *))+(?=[\w\"“$€£]\S* *\S)"
+)
+# "Credit it, please. No wait, the bank."
+_CORRECTS = re.compile(
+    r"(?i)(?:(?:oh|um+|uh+|er|well|hm+)\W+)*(?:no,? (?:wait|sorry|actually|not|make)|wait|hold on"
+    r"|actually|sorry,? (?:no|i mean[ts]?|it['’]?s|that['’]?s|make)|scratch that|i mean[ts]?"
+    r"|or rather|correction|on second thoughts?)\b"
+)
+_OFFERING = ("offer", "want", "please", "commit", "imperative", "advise", "must", "instead")
+_SETTLING = ("agree", "no", "refuse", "takes")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Units by their numbers, in the order of the dialogue, that are told together or not at all.
+
+    ``is_answered``: the last of them reply to the others.
+    """
+
+    units: tuple[int, ...]
+    text: str
+    words: int
+    is_answered: bool = False
+
+
+def candidates_of(reading: Reading) -> list[Candidate]:
+    """All that can be chosen; no unit is in two candidates, and greetings are in none."""
+    turns = _in_turns(reading)
+    told_with: dict[tuple[int, ...], tuple[int, ...]] = {}  # of groups, what is told with them
+    settled: dict[tuple[int, ...], tuple[int, ...]] = {}  # what each reply answers
+    for said, turn in pairwise(turns):
+        exchange = _exchange(reading, said, turn)
+        if exchange is None:
+            continue
+        proposal, reply = exchange
+        first = settled.get(proposal[0], proposal[0])
+        if first != proposal[0] and not any(reading.has(i, "else", *_OFFERING) for i in first):
+            continue  # only an offer goes on: "Anything later?" "At ten." "Perfect."
+        behind = tuple(i for group in proposal[1:] for i in group)
+        told_with[first] = (*told_with.get(first, ()), *behind, *reply)
+        settled[reply] = first
+    candidates, taken = list[Candidate](), {i for units in told_with.values() for i in units}
+    for turn in turns:
+        for group in turn:
+            units = (*group, *told_with.get(group, ()))
+            is_answered = units != group
+            is_telling = any(_says_something(reading, i, is_answered) for i in units)
+            if taken.isdisjoint(group) and is_telling:
+                candidates.append(candidate_of(reading, units, is_answered))
+    return candidates
+
+
+def _in_turns(reading: Reading) -> list[list[tuple[int, ...]]]:
+    """The units of each turn, those together that go on with the clause before them."""
+    turns: list[list[tuple[int, ...]]] = []
+    for turn in reading.turns:
+        groups: list[tuple[int, ...]] = []
+        for i in turn:
+            goes_on = bool(groups) and len(groups[-1]) < _MOST_UNITS and _goes_on(reading, i)
+            groups[-1:] = [(*groups[-1], i)] if goes_on else [*groups[-1:], (i,)]
+        turns.append(groups)
+    return turns
+
+
+def _goes_on(reading: Reading, i: int) -> bool:
+    """Whether a unit goes on with the one before it: "About thirty.", "Monday? At ten?"."""
+    before, unit = reading.units[i - 1], reading.units[i]
+    if "?" in unit.text:
+        return "?" in before.text and min(before.words, unit.words) <= _FRAGMENT
+    if _CORRECTS.match(unit.text):
+        return True
+    is_own = reading.has(i, "agree", "takes", "thanks", "greet") or reading.is_question(i)
+    most = _DENIAL if reading.has(i, "no") else _FRAGMENT
+    return unit.words <= most and not is_own and lacks_verb(unit.text)
+
+
+def lacks_verb(text: str) -> bool:
+    """Whether a few words hold no verb that a list or an ending tells."""
+    return _VERBS.search(text) is None
+
+
+def _exchange(
+    reading: Reading, said: Sequence[tuple[int, ...]], turn: Sequence[tuple[int, ...]]
+) -> tuple[Sequence[tuple[int, ...]], tuple[int, ...]] | None:
+    """The groups at the end of a turn that are told with a reply only, and the reply.
+
+    From an offer, a request or a question on, since a reply may be to anything behind it.
+    """
+    if reading.units[turn[0][0]].speaker == reading.units[said[0][0]].speaker:
+        return None
+    while len(turn) > 1 and not _replies(reading, turn[0]):
+        turn = turn[1:]  # "Hm."
+    offers = [n for n, group in enumerate(said) if any(reading.has(i, *_OFFERING) for i in group)]
+    is_asked = any(reading.is_question(i) for i in said[-1])
+    proposal = said[offers[-1] :] if offers and not is_asked else said[-1:]
+    proposal = proposal if sum(map(len, proposal)) <= _MOST_UNITS else said[-1:]
+    is_condition = is_asked and reading.has(proposal[0][0], "if")  # "And if it rains?"
+    has_value = any(reading.values[i] for group in proposal for i in group)
+    place = 0
+    if len(turn) > 1 and not reading.has(turn[0][0], *_SETTLING):
+        is_later = reading.has(turn[1][0], *_SETTLING) and _words(reading, turn[1]) <= _VERBLESS
+        place = int(is_later)  # "My dog hates mornings. Fine, Sunday."
+    reply, reason = turn[place], turn[place + 1] if place + 1 < len(turn) else ()
+    words = _words(reading, reply)
+    is_settling = reading.has(reply[0], *_SETTLING)
+    is_refusal = reading.has(reply[0], "no", "refuse")
+    is_bare = words <= _BARE or not any(reading.terms[i] for i in reply)
+    is_verbless = words <= _VERBLESS and lacks_verb(reading.units[reply[0]].text)
+    longest = _CONDITIONAL if is_condition else _REFUSAL if is_refusal else _FRAGMENT
+    longest = max(longest, _SETTLED if is_settling else 0)
+    named = {term for group in proposal for i in group for term in reading.terms[i]}
+    is_echo = is_bare and any(term in named for i in reply for term in reading.terms[i])
+    is_open = is_asked or bool(offers) or (has_value and (is_settling or is_echo))
+    is_asking = any("?" in reading.units[i].text for i in reply)
+    if not is_open or is_asking or not (is_bare or is_verbless or words <= longest):
+        return None
+    is_told = is_bare and is_refusal and _words(reading, reason) <= _REASON
+    is_told = is_told and not any("?" in reading.units[i].text for i in reason)
+    return proposal, (*reply, *reason) if is_told else reply
+
+
+def _words(reading: Reading, units: Sequence[int]) -> int:
+    return sum(reading.units[i].words for i in units)
+
+
+def _replies(reading: Reading, group: tuple[int, ...]) -> bool:
+    """Whether a few words are more than a sigh."""
+    return _words(reading, group) > _BARE or any(
+        reading.terms[i] or reading.has(i, *_SETTLING) for i in group
+    )
+
+
+def _says_something(reading: Reading, i: int, is_answered: bool) -> bool:
+    """Whether a reader learns something from a unit; of a few words asked with the answer only."""
+    is_bare = "?" in reading.units[i].text and reading.units[i].words < _SHORTEST_QUESTION
+    return bool(reading.terms[i]) and (is_answered or not is_bare)
+
+
+def candidate_of(reading: Reading, units: tuple[int, ...], is_answered: bool) -> Candidate:
+    """The candidate of some units, quoted."""
+    text = " – ".join(quotation for quotation, _ in quotations(reading, units))
+    return Candidate(units, text, count_words(text), is_answered)
+
+
+def count_words(text: str) -> int:
+    """The words of a statement; dashes are none."""
+    return sum(word != "–" for word in text.split())
+
+
+def quotations(reading: Reading, units: Sequence[int]) -> list[tuple[str, list[EvidenceSpan]]]:
+    """Of some units in order what each speaker says, ``Ann: “Is noon fine?”``, and where it stands.
+
+    Units that follow on each other are one stretch of exact words.
+    """
+    quoted: list[tuple[str, list[EvidenceSpan]]] = []
+    speaker = None
+    last = -2
+    for i in units:
+        unit = reading.units[i]
+        if unit.speaker != speaker or not quoted:
+            quoted.append((unit.speaker, []))
+            speaker = unit.speaker
+        spans = quoted[-1][1]
+        if spans and i == last + 1 and spans[-1].utterance == unit.turn:
+            spans[-1] = EvidenceSpan(unit.turn, spans[-1].start, unit.end)
+        else:
+            opening = _OPENING.match(unit.text)
+            start = unit.start + (opening.end() if opening else 0)
+            spans.append(EvidenceSpan(unit.turn, start, unit.end))
+        last = i
+    return [(_quotation(reading, label, spans), spans) for label, spans in quoted]
+
+
+def _quotation(reading: Reading, label: str, spans: Sequence[EvidenceSpan]) -> str:
+    words = (" ".join(reading.texts[s.utterance][s.start : s.end].split()) for s in spans)
+    quoted = " ".join(f"“{text}”" for text in words)
+    name = " ".join(label.split())
+    return f"{name}: {quoted}" if name else quoted

@@ -1,0 +1,1 @@
+"""Training of the selector that the built-in writer ships with."""

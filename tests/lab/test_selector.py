@@ -1,0 +1,121 @@
+"""Training of the selector: what dialogues teach, and that it learns it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save
+
+from dialogist.errors import DataError
+from dialogist.highlights.network import BUNDLED, read_network
+from dialogist.highlights.selection import select
+from dialogist_lab.selector import selector_training
+from dialogist_lab.selector.marks import holds, needed, read_marked
+from dialogist_lab.selector.selector_training import train_selector, worth_of
+from dialogist_lab.selector.sgd_marks import sgd_state
+
+_TURNS = [
+    ["Ann", "My boiler drips."],
+    ["Bo", "I could come on Friday, for 90 pounds."],
+    ["Ann", "Friday I work. Monday?"],
+    ["Bo", "Monday at nine it is."],
+]
+_STATEMENTS = [
+    {"key": True, "spans": [[0, "My boiler drips"]]},
+    {"key": True, "spans": [[3, "Monday at nine"]], "fact": "Bo comes on Monday at nine."},
+    {"key": False, "type": "stale", "spans": [[1, "I could come on Friday"]]},
+]
+
+
+def _file(folder: Path, statements: list[dict[str, object]] = _STATEMENTS, count: int = 1) -> Path:
+    records = ({"id": f"d{n}", "turns": _TURNS, "statements": statements} for n in range(count))
+    path = folder / "marked.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_what_a_marked_dialogue_teaches(tmp_path: Path) -> None:
+    [marked] = read_marked(_file(tmp_path))
+    texts = [one.text for one in marked.candidates]
+    worth, together = worth_of(marked, marked.candidates, [(0, 1)])
+    boiler, offer, last = (
+        next(i for i, text in enumerate(texts) if words in text)
+        for words in ("boiler", "Friday, for", "at nine")
+    )
+    assert worth[boiler, 0] == worth[last, 0] == worth[offer, 2] == 1
+    assert worth[boiler, 1] == 1  # all of its words are told
+    assert worth[offer, 0] == 0
+    assert together.shape == (1,)
+    assert needed(marked.facts[0].spans, marked.candidates) == [boiler]
+    assert holds(marked.facts[0].spans, marked.candidates[boiler].units)
+
+
+def test_a_span_that_is_not_said_is_an_error(tmp_path: Path) -> None:
+    path = _file(tmp_path, [{"key": True, "spans": [[0, "My car"]]}])
+    with pytest.raises(DataError, match=r"marked\.jsonl:1: turn 0 does not have 'My car'"):
+        read_marked(path)
+
+
+def test_a_selector_learns_and_is_read_by_the_tool(tmp_path: Path) -> None:
+    marked = read_marked(_file(tmp_path, count=40), validation=False)
+    path = tmp_path / "selector.safetensors"
+    chances = []
+    for epochs in (0, 25):
+        path.write_bytes(save(train_selector(marked, load_file(BUNDLED), 1, epochs)))
+        network = read_network(path)
+        worth = network.worth(marked[0].reading, marked[0].candidates)
+        kept = np.ones(len(worth.key))
+        for (i, _), changed in zip(worth.changes, worth.changed, strict=True):
+            kept[i] *= 1 - changed
+        chances.append((worth.key, 1 - kept * (1 - worth.stale)))
+    texts = [one.text for one in marked[0].candidates]
+    boiler = next(i for i, text in enumerate(texts) if "boiler" in text)
+    offer = next(i for i, text in enumerate(texts) if "Friday, for" in text)
+    (_, _), (key, stale) = chances
+    assert key[boiler] > 0.8
+    assert key[offer] < 0.3
+    assert stale[offer] > 0.7
+    assert stale[boiler] < 0.3
+    told = " ".join(one.text for one in select(marked[0].reading, network, 14))
+    assert "boiler" in told
+    assert "for 90" not in told
+
+
+def test_the_tool_computes_what_was_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[tuple[selector_training.Perceptron, selector_training.Example]] = []
+    trained = selector_training.trained
+
+    def keep(
+        examples: list[selector_training.Example], vectors: torch.Tensor, seed: int, epochs: int
+    ) -> selector_training.Perceptron:
+        net = trained(examples, vectors, seed, epochs)
+        kept.append((net, examples[0]))
+        return net
+
+    monkeypatch.setattr(selector_training, "trained", keep)
+    marked = read_marked(_file(tmp_path, count=3))
+    path = tmp_path / "selector.safetensors"
+    path.write_bytes(save(train_selector(marked, load_file(BUNDLED), 1, 2)))
+    [(net, example)] = kept
+    with torch.no_grad():
+        logits, together, changed = net(example)
+    worth = read_network(path).worth(marked[0].reading, marked[0].candidates)
+    np.testing.assert_allclose(worth.key, logits[:, 0].sigmoid(), atol=5e-3)
+    np.testing.assert_allclose(worth.stale, logits[:, 2].sigmoid(), atol=5e-3)
+    np.testing.assert_allclose(worth.together, together, atol=5e-3)
+    np.testing.assert_allclose(worth.changed, changed.sigmoid(), atol=5e-3)
+
+
+def test_what_the_user_changes_in_sgd_is_stale() -> None:
+    turns = [
+        {"s": "USER", "t": "A table for two", "a": [["Eat", [["INFORM", "seats", ["2"]]]]]},
+        {"s": "USER", "t": "No, for three", "a": [["Eat", [["INFORM", "seats", ["3"]]]]]},
+        {"s": "SYSTEM", "t": "Booked", "a": [["Eat", [["NOTIFY_SUCCESS", "", []]]]]},
+    ]
+    state = sgd_state(turns)
+    assert state.facts() == {"Eat.seats": {"3"}}
+    assert state.outcomes == [2]
