@@ -38,21 +38,6 @@ def test_the_records_are_those_of_summarize(dialogist, calls, tmp_path):
     assert b"options.length: 'short' there, 'long' now" in other.stderr
 
 
-def test_focus_is_that_of_summarize(dialogist, tmp_path):
-    said = (
-        "Ann: Can you send me the report by Friday?\n"
-        "Bo: Yes, I will send it on Thursday evening.\n"
-        "Ann: I booked the room for Monday at ten.\nBo: I will bring the budget.\n"
-    )
-    (tmp_path / "chat.txt").write_text(said)
-    dialogist("batch", "chat.txt", "-o", "out", "--focus", "Bo")
-    dialogist("summarize", "chat.txt", "-o", "one.jsonl", "--focus", "Bo")
-    expected = json.loads((tmp_path / "one.jsonl").read_text())
-    [found] = records(tmp_path / "out")
-    assert found == {**expected, "timings": {}}
-    assert "booked" not in found["text"]
-
-
 def test_a_bad_record_is_told_by_the_exit_code(dialogist, calls, tmp_path):
     (tmp_path / "more.jsonl.gz").write_bytes(gzip.compress(calls.read_bytes() + b"broken\n"))
     done = dialogist("batch", "*.jsonl*", "--output", "out", "--workers", "2", "--shard-size", "5")

@@ -1,9 +1,6 @@
 """``/v1/summaries`` and the routes of operators."""
 
-import asyncio
 import json
-import os
-import signal
 
 import pytest
 from tests.service.conftest import ask
@@ -13,7 +10,6 @@ from dialogist import __version__
 from dialogist.cli.main import command_line
 from dialogist.service import api
 from dialogist.service.keys import add_key
-from dialogist.service.work_queue import WorkQueue
 
 CALL = {
     "id": "call-17",
@@ -187,18 +183,6 @@ def test_every_example_of_the_description_runs(engine):
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
 
 
-def test_each_reply_of_feedback_is_described(engine):
-    async def conversation(service):
-        async with service.client(**{"Idempotency-Key": "k"}) as client:
-            described = (await client.get("/openapi.json")).json()["paths"]["/v1/feedback"]["post"]
-            sent = [await client.post("/v1/feedback", json={"verdict": "approved"}) for _ in "12"]
-            return described["responses"], [str(one.status_code) for one in sent]
-
-    described, statuses = ask(engine, conversation)
-    assert statuses == ["201", "200"]
-    assert set(statuses) <= described.keys()
-
-
 def test_a_key_may_do_what_its_scopes_say(engine):
     narrow = add_key(engine, "narrow", ["metrics"])
     [refused, allowed] = ask(engine, get("/v1/models", "/version", key=narrow))
@@ -224,7 +208,7 @@ def test_a_client_of_chats_gets_the_summary_as_the_answer(engine):
     whole, pieces, plain, bad = ask(engine, conversation)
     assert whole["choices"][0]["message"]["content"] == plain["text"]
     assert whole["usage"]["prompt_tokens"] == plain["coverage"]["words_read"]
-    assert json.dumps(plain["text"])[1:-1] in pieces
+    assert json.dumps(plain["text"], ensure_ascii=False) in pieces
     assert pieces.endswith("data: [DONE]\n\n")
     assert [one.status_code for one in bad] == [400, 400, 422]
 
@@ -233,26 +217,24 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
     """It is what was sent, or the reply has what was read."""
     said = [{"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."}]
     said.append({"speaker": "Bo", "text": "We will refund 40 dollars on Monday."})
-    body = {"utterances": said}
+    body = {"utterances": said, "options": {"length": "long"}}
     reply = ask(engine, post("/v1/summaries", body)).json()
-    assert reply["utterances"][0] == {
-        "speaker": "Ann",
-        "text": "Hello & hi,\nI want to return the shoes.",
-    }
-    for one in (one for statement in reply["statements"] for one in statement["evidence"]):
-        text = reply["utterances"][one["utterance"]]["text"]
-        assert text[one["start"] : one["end"]].endswith(("shoes.", "Monday."))
+    read = "Hello & hi,\nI want to return the shoes."
+    assert reply["utterances"][0] == {"speaker": "Ann", "text": read}
+    for span in (span for statement in reply["statements"] for span in statement["evidence"]):
+        text = reply["utterances"][span["utterance"]]["text"][span["start"] : span["end"]]
+        assert any(text in statement["text"] for statement in reply["statements"])
     said[0]["text"] = "Hello, I want to return the shoes."
     assert "utterances" not in ask(engine, post("/v1/summaries", body)).json()
     said[0]["text"] = "<p>Call me at 415-555-0132, I want to return the shoes.</p>"
-    masked = {**body, "options": {"mask": "output"}}
-    for masked["options"]["mask"] in ("output", "input"):
+    for mask in ("output", "input"):
+        masked = {**body, "options": {"length": "long", "mask": mask}}
         reply = ask(engine, post("/v1/summaries", masked)).json()
         assert "555-0132" not in json.dumps(reply)
         assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
-        [wish] = [one["evidence"] for one in reply["statements"] if "return" in one["text"]]
-        text = reply["utterances"][0]["text"][wish[0]["start"] : wish[0]["end"]]
-        assert text == "I want to return the shoes."
+        [[wish, *_]] = [s["evidence"] for s in reply["statements"] if "return" in s["text"]]
+        text = reply["utterances"][0]["text"][wish["start"] : wish["end"]]
+        assert text.endswith("I want to return the shoes.")
 
 
 def test_internal_notes_keep_the_numbers_of_the_others(engine):
@@ -261,7 +243,8 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
         {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
         {"speaker": "Bo", "text": "We will refund 40 dollars on Friday."},
     ]
-    reply = ask(engine, post("/v1/summaries", {"utterances": said})).json()
+    body = {"utterances": said, "options": {"length": "long"}}
+    reply = ask(engine, post("/v1/summaries", body)).json()
     [evidence] = [s["evidence"] for s in reply["statements"] if "refund" in s["text"]]
     assert {one["utterance"] for one in evidence} == {2}
     assert reply["coverage"]["utterances"] == len(said)
@@ -270,26 +253,3 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
     ]
     assert "liar" not in json.dumps(reply)
     assert "utterances" not in reply
-
-
-def test_work_gets_what_is_left_of_the_time_to_stop(engine, monkeypatch):
-    """The server waits for its requests first; stored batches begin nothing meanwhile."""
-    given = []
-
-    async def close(self, seconds):
-        given.append(seconds)
-        return True
-
-    monkeypatch.setattr(WorkQueue, "close", close)
-    before = signal.signal(signal.SIGTERM, lambda *_: None)  # as the server has one
-
-    async def conversation(service):
-        os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.sleep(0.3)
-        return service.app.state.service.runner._is_stopping
-
-    try:
-        assert ask(engine, conversation, drain_seconds=60)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert given[0] <= 59.7

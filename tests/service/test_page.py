@@ -11,7 +11,6 @@ from tests.service.test_store import rows_of
 
 from dialogist.records import Dialogue, Draft, Statement, Summary
 from dialogist.service import page, tables
-from dialogist.service.keys import add_key
 from dialogist.service.problems import Problem
 from dialogist.service.view import edits_between, view_of
 
@@ -284,15 +283,3 @@ def test_nothing_that_was_said_is_html(payload):
     assert shown.count("</textarea>") == shown.count("<textarea")
     assert "49" not in shown
     assert "\0" not in shown
-
-
-def test_a_key_without_the_scope_cannot_review(engine):
-    narrow = add_key(engine, "narrow", ["summaries"])
-
-    async def conversation(service):
-        async with service.client(key="", Accept="text/html", **OWN) as client:
-            await client.post("/login", data={"key": narrow})
-            return await client.get("/reviews"), await client.get("/")
-
-    refused, allowed = ask(engine, conversation)
-    assert (refused.status_code, allowed.status_code) == (403, 200)

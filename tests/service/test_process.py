@@ -83,17 +83,6 @@ def test_no_key_is_made_where_the_service_cannot_start(store):
     assert valid_keys(open_store(store)) == []
 
 
-def test_what_annotators_wrote_is_stored_and_what_cannot_be_read_is_told(store, tmp_path, capsys):
-    run("keys", "add", "desk", "--store", store)
-    told = {**CALL, "summary": "The order is late."}
-    (tmp_path / "told.jsonl").write_text(json.dumps(told) + '\n{"a": 1}\n')
-    file = tmp_path / "told.jsonl"
-    assert command.import_annotated([file], "desk", consent=True, store=store) == 3
-    told = capsys.readouterr().err
-    assert "1 dialogue stored" in told
-    assert "1 record could not be read" in told
-
-
 def test_what_annotators_write_is_stored_with_the_rest_and_once(store, tmp_path):
     engine = open_store(store)
     add_key(engine, "desk")
@@ -101,20 +90,17 @@ def test_what_annotators_write_is_stored_with_the_rest_and_once(store, tmp_path)
     turns = [["Ann Lee", "My number is 555 010 0199."], ["Bo", "I will call you."]]
     records = [
         {"id": "a", "turns": turns, "summaries": ["Bo will call 555 010 0199."]},
-        {
-            "id": "b",
-            "turns": turns,
-            "summaries": ["Bo will call."],
-            "metadata": {"draft_kept": True},
-        },
+        {"id": "b", "turns": turns, "summary": "Bo will call.", "metadata": {"draft_kept": True}},
         {"id": "c", "turns": turns},
     ]
     path = tmp_path / "summaries.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    path.write_text("".join(json.dumps(one) + "\n" for one in records) + '{"a": 1}\n')
     words = ["feedback", "import", str(path), "--key", "desk", "--store", store]
     refused = run(*words)
     assert "--consent" in str(refused.exception)
-    assert "2 dialogues stored" in run(*words, "--consent").output
+    stored = run(*words, "--consent").output
+    assert "2 dialogues stored" in stored
+    assert "1 record could not be read" in stored
     assert "0 dialogues stored; 2 dialogues stored before" in run(*words, "--consent").output
     unknown = run(*words[:4], "nobody", *words[5:], "--consent")
     assert "there is no such key" in str(unknown.exception)

@@ -1,7 +1,6 @@
 """The queue: limits, deadlines, clients that leave, draining, reloading."""
 
 import asyncio
-import json
 import time
 
 import pytest
@@ -80,43 +79,6 @@ def test_a_request_may_have_a_shorter_deadline(engine):
 
     late, took = ask(engine, conversation, writer)
     assert (late.status_code, took < 2) == (504, True)
-
-
-def test_nothing_is_done_for_a_client_that_left(engine):
-    writer = Slow(is_open=False)
-    body = json.dumps({**CALL, "id": "left"}).encode()
-    messages = [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
-    sent = []
-
-    async def conversation(service):
-        async def receive():
-            return messages.pop(0)
-
-        async def send(message):
-            sent.append(message)
-
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/v1/summaries",
-            "query_string": b"",
-            "headers": [
-                (b"authorization", f"Bearer {service.key}".encode()),
-                (b"content-type", b"application/json"),
-            ],
-        }
-        async with service.client() as client:
-            first = asyncio.create_task(post(client))
-            await until(lambda: writer.begun)
-            await service.app(scope, receive, send)
-            writer.go.set()
-            await first
-            return (await client.get("/metrics")).text
-
-    counts = ask(engine, conversation, writer)
-    assert sent[0]["status"] == 499
-    assert "dialogist_cancelled_total 1.0" in counts
-    assert writer.begun == ["call-17"]
 
 
 def test_many_dialogues_at_a_time_where_the_writer_takes_them(engine):
