@@ -46,33 +46,21 @@ _BEHAVE = word_set("leave stop avoid keep rest reduce")  # from now on, if they 
 _STEMS = frozenset(map(stem_of, WORK | _WEAK))
 # What is done by saying it, before the next turn, or never was meant as work.
 _IDLE = re.compile(
-    r"(?:put|pass|hand|transfer) (?:you|me|it|him|her) (?:through|over)|put (?:you )?down|"
-    r"order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|call (?:that|this)\b|"
-    r"run (?:out|away|into)|look (?:at|for|like)|talk (?:about|to you)|speak (?:about|for)|"
-    r"turn (?:to|now)|pass (?:away|out|the)|accept\b|return to\b|follow (?:you|me|your|the|that)|"
-    r"help you(?:rself)?\b(?! (?:with|to|clean|move|pack|paint|find|set|get))|"
-    r"ask (?:you|a|one|this|that|for)\b|discuss (?:it|this|that)\b|cover (?:it|that|this)\b|"
-    r"check(?: (?:it|that|this|here|for|your|the|again|my|on))?(?: (?:out|now|for you))?\W*$|"
-    r"work(?: it)? out\b|save (?:you|it|on)|pay (?:for it|in|by|with|cash|it|you)\b"
-    r"|present (?:to|you|this|it|that)\b|(?:add|ring|turn|print) (?:that|it|up)\b",
+    r"put (?:you )?down|order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|"
+    r"call (?:that|this)\b|look (?:at|for|like)|talk to you|speak (?:about|for)|accept\b|"
+    r"ask (?:you|a|one|this|that|for)\b|pay (?:in|by|with|cash|it|you)\b|(?:add|ring|turn|"
+    r"print) (?:that|it|up)\b",
     re.I,
 )
 _REPLY = re.compile(
-    r"get back to \w|get in touch|take care of (?!your)\w|look into|find out (?=\w)|"
-    r"give \w+ (?:a|another) (?:call|ring)|let \w+ know|pick (?:you|him|her|them|it|up|[A-Z]\w+)|"
-    r"drop (?:off|by|you|it|them)|meet (?:you|him|her|them|up)|tell (?!you\b|me\b|us\b|it\b|what|"
-    r"that\b)\w|get (?:\S+ ){1,4}ready|get (?:the|some|us|u) (?!door|phone|point|idea|bill|check|"
-    r"hang|chance|job)\w{3,}|make sure (?:he|she|they|it|the|that)|bring (?:you|some|the|an?|my)|"
-    r"be (?:right )?there\b|keep \w+ (?:posted|informed|updated)"
+    r"get back to \w|get in touch|take care of \w|look into|find out (?=\w)|give \w+ a (?:call|"
+    r"ring)|let \w+ know|pick (?:you|him|her|them|it|up)|drop (?:off|by|you|it|them)|"
+    r"tell (?!you\b|me\b|us\b|it\b|what)\w|get (?:\S+ ){1,4}ready|get (?:the|some|us|u) \w{3,}|"
+    r"bring (?:you|some|the|an?|my)|be there\b"
 )
-_NEVER = re.compile(
-    r"call me (?-i:[A-Z])|talk (?!to |with )|turn (?:over|left|right)|discuss what|remind|"
-    r"change (?:my|your|his|her|their) mind|\w+ (?:it |that |this )?down\b|"
-    r"ask (?:\S+ ){0,4}?(?:to (?:speak|answer|share|say|talk|tell|think)|questions?\b)|"
-    r"make (?:(?:the|an?|my|some|any) )?(?:points?|comments?|noise)|move (?:it|the|an?|to|my|on|"
-    r"forward)|call (?:on|upon)\b|pick up (?:on|where)|work as\b|put (?:it|that|this) (?:back|"
-    r"there|in$|on$)|review the|add (?:my|one)|cover the|"
-    r"\w+ \w+ (?:is|are)\b",  # "phone number is"
+_NEVER = re.compile(  # "phone number is", too
+    r"talk (?!to )|remind|\w+ (?:it )?down\b|ask (?:\S+ ){0,4}?(?:to (?:speak|say|talk|tell)|"
+    r"questions?\b)|move (?:it|the|an?|to|my|on)|cover the|\w+ \w+ (?:is|are)\b",
     re.I,
 )
 # What a pronoun is enough for: "I'll send it".
@@ -137,11 +125,9 @@ _CONDITION = re.compile(
     r"^\W*(?:(?:and|but|so|well|okay|ok) )?(?:if|unless|once|as soon as|when|in case)\b", re.I
 )
 _ASK = re.compile(
-    r"(?:(?:could|can(?! you (?:speak|handle|type|cook|drive|swim|read|take (?:care|good)|find|"
-    r"work))|would|will) (?:you|u)(?: please| maybe| just| also| then)*|(?:would|"
-    r"do) you mind(?= \w+ing\b)|i (?:want|need|would like|['’]d like) you to|please|pls|"
-    r"(?:don ?['’] ?t|do not) forget to|"
-    r"remember to|make sure (?:to|you)|may I ask you to) (?=[A-Za-z])",
+    r"(?:(?:could|can(?! you (?:speak|type|cook|drive|swim|read|find|work))|would|will) (?:you|"
+    r"u)(?: please| just| also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|"
+    r"you)) (?=[A-Za-z])",
     re.I,
 )
 _ASKS_HOW = re.compile(
@@ -355,10 +341,8 @@ _WORK_NAMED = re.compile(
     re.I,
 )
 _OTHERS = re.compile(
-    r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*(?:an?|the|our|my|your|one of our|"
-    r"they|someone|somebody)\b(?! (?:bus|train|flight|plane|price|fee|"
-    r"meeting)\b)(?: [a-z]+){0,3} ?(?: will|"
-    r"['’] ?ll) (?=[a-z])",
+    r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*(?:an?|the|our|my|your|"
+    r"they)\b(?! (?:bus|flight|price|fee)\b)(?: [a-z]+){0,3} ?(?: will|['’] ?ll) (?=[a-z])",
     re.I,
 )
 
@@ -424,15 +408,13 @@ _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
 _ORDERS = re.compile(
     r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are|"
     r" will| would)?) ?(?:(?:also|just|then|probably|going to|gon ?na|wan ?na|want (?:you )?to|"
-    r"need to|like (?:you )?to|(?:recommend|suggest)(?: that)?(?: you| we)?|go ahead and|have you|"
-    r"get you to|be) )*(?P<verb>start\w*|(?:in|de)crease|lower|double|taper|order\w*|prescrib\w*|"
-    r"refer\w*|continue|schedule|send (?:you|a|an|in|over|off|out)|(?:put|place) you (?:on|in|"
-    r"back)|get (?:\w+ ){1,4}?(?:x-ray|mri|ct|scan|ultrasound|echo\w*|ekg|labs?|blood ?work|tests?|"
-    r"biopsy|referr\w*|set up|started|scheduled)|give you (?:about )?(?:an? |some |the )\w+|"
-    r"(?:stop|keep) taking|take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|minute|"
-    r"second|seat))(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|switch|add|"
-    r"come back (?:in|to)|follow up (?:in|with)|call me if|see you (?:back )?in|use (?:a|an|"
-    r"the) \w+)\b",
+    r"need to|like (?:you )?to|go ahead and|have you|be) )*(?P<verb>start\w*|(?:in|de)crease|"
+    r"order\w*|prescrib\w*|refer\w*|continue|schedule|send (?:you|a|an|in|over|off|out)|(?:put|"
+    r"place) you (?:on|in|back)|get (?:\w+ ){1,4}?(?:mri|ct|scan|ultrasound|ekg|labs?|tests?|"
+    r"referr\w*|set up|started|scheduled)|give you (?:about )?(?:an? |some |the )\w+|(?:stop|"
+    r"keep) taking|take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|"
+    r"seat))(?=[^.!?]*\b(?:for|day|once|week|days)\b)|add|come back (?:in|to)|follow up (?:in|"
+    r"with)|call me if|see you (?:back )?in|use (?:a|an|the) \w+)\b",
     re.I,
 )
 _DIRECT = re.compile(
@@ -447,12 +429,10 @@ _DENIED = re.compile(
 )
 # "Please take the syrup in the evening instead." What is asked for in an examination is none.
 _TOLD_TO = re.compile(
-    r"^\W*(?:(?:ok|okay|so|then|and|well|good|right|just|also|please|now|"
-    r"for now)\W+)*(?P<verb>(?:take|use|apply|finish) (?:(?!it easy)(?:it|this|that|these|them|one|"
-    r"two|half|\d+)|(?:the|your|an?) (?!(?:deep|breath|big|look|seat|step|minute|moment|shirt|coat|"
-    r"stairs)\b)\w+)|(?:stop|start|continue|keep|double|rest) (?:the|your|it|taking|using|with|on)|"
-    r"avoid|halve|"
-    r"come back|drink plenty)\b",
+    r"^\W*(?:(?:ok|okay|so|then|and|well|good|just|also|please|now)\W+)*(?P<verb>(?:take|"
+    r"use) (?:(?!it easy)(?:it|this|that|these|them|one|two|half|\d+)|(?:the|your|"
+    r"an?) (?!(?:deep|big|look|seat|step|shirt|coat)\b)\w+)|(?:stop|start|keep|rest) (?:the|your|"
+    r"it|with|on)|avoid|halve|come back)\b",
     re.I,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.I)

@@ -35,33 +35,28 @@ _MADE_UP = re.compile(
     re.I,
 )
 _PROPOSED = re.compile(
-    r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes|right) )(?:(?:maybe|"
-    r"i think) )?(?:let ?['’]? ?s|let us|shall we|why don ?['’] ?t we|i (?:suggest|"
-    r"propose)(?: that)? we)"
-    r" (?:both |all |just |also |then )*(?=[A-Za-z])",
+    r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes) )(?:let ?['’]? ?s|let us|shall we|"
+    r"why don ?['’] ?t we) (?:all |just |also )*(?=[A-Za-z])",
     re.I,
 )
 # What is proposed only to carry on the conversation, or done at once: no decision.
 _TALK = re.compile(
-    r"(?:see|say|talk|start|begin|continue|go(?: on| right| ahead| back| through| over| in| now|"
-    r" then|$|[.!?]| and )|move|look|hear|get (?:started|going|down|back|on|to|into|this|in|some|a|"
-    r"something)|take (?:a look|a seat|the|it|this|that)|turn|think|face|hope|"
-    r"try (?:and|to|this|that|it)|check|find|just|have a \w+|not|be|suppose|know|"
-    r"make (?:sure|it (?:quick|short))|wait|stop|keep(?! (?:it|them|the|him|her) \w)|do\b|discuss|"
-    r"figure|work (?:it|this) out|ask|call it|give|hurry|sit|relax|forget|remember|consider|review|"
-    r"read|run|come|walk|order|eat|listen|close|show|"
-    r"decide|leave(?! (?:him|her|them|it|the|that|out)\b)|first|next|now|well|hit|finish)\b",
+    r"(?:see|say|talk|start|begin|continue|go(?: on| ahead| back| over| in| now|$| and )|move|"
+    r"look|hear|get (?:started|down|back|on|to|into|this|in|some|a)|take (?:a look|the|it|this|"
+    r"that)|turn|face|hope|try (?:and|to|this|that|it)|check|find|just|have a \w+|not|be|suppose|"
+    r"know|make sure|wait|stop|keep(?! (?:it|them|the|him|her) \w)|do\b|discuss|figure|ask|"
+    r"call it|give|hurry|sit|review|read|run|come|walk|eat|listen|show|decide|leave(?! (?:him|"
+    r"her|them|it|the|that|out)\b)|next|now|well|hit|finish)\b",
     re.I,
 )
 # What may be accepted: in words, or a bare "Luigi's at eight?".
 _OFFERED = re.compile(
-    r"\b(?:how about(?! (?:any|up|here|there|your|in|other|when|the)\b)|what about|shall we|"
+    r"\b(?:how about(?! (?:any|up|here|your|in|when|the)\b)|what about|shall we|"
     r"why don ?['’]?t we|(?:should|could|can) we|would you (?:like|prefer)|do you want to|"
-    r"i['’]d (?!like|love|rather|be|say|have|need|never)\w+|would [\w ]{1,30} be (?:all right|ok|"
-    r"okay|fine)|i(?: would|['’ ]?d)? (?:suggest|propose|recommend|move)|we (?:could|can)|"
-    r"let ?['’]?s|make it|i can (?:give|offer|do)|i (?:will|['’]ll) give you|"
-    r"is (?:that|this|it) (?:ok|okay|fine|alright|all right)(?: with| for|$|\?)|"
-    r"(?:ok|okay|fine|good|alright|works?)(?: with| for)? (?:you)?\?)",
+    r"i['’]d (?!like|love|rather|be|say|have|need)\w+|would [\w ]{1,30} be (?:all right|ok|okay|"
+    r"fine)|i(?: would)? (?:suggest|propose|recommend|move)|we (?:could|can)|let ?['’]?s|make it|"
+    r"i can (?:give|offer|do)|is (?:that|this|it) (?:ok|okay|fine)(?: with| for|$|\?)|(?:ok|okay|"
+    r"fine|good|works?)(?: with| for)? (?:you)?\?)",
     re.I,
 )
 # "We start on Monday, okay?" proposes; "it hurts here, okay?" and "of 2020, correct?" do not.
@@ -78,10 +73,9 @@ _CHECKS = re.compile(
 )
 _FREE = re.compile(r"\b(?:is|are|would be) (?:\w+ )?(?:free|available|possible|open)\b", re.I)
 _FRAGMENT = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|are|"
-    r"was|were|do|does|did|have|has|can|could|will|would|should|what|when|where|which|who|why|how|"
-    r"any|anything|really|right|sorry|you|and|i|he|she|they|it|that|not|no|yes|u|ok|"
-    r"okay)\b)",
+    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|well|yes|also)[ ,]+)*(?!(?:is|are|was|were|do|does|"
+    r"did|have|has|can|could|will|would|what|when|who|why|how|any|anything|right|sorry|you|and|i|"
+    r"he|she|they|it|that|not|no|yes|u|ok|okay)\b)",
     re.I,
 )
 _LONGEST_FRAGMENT = 7  # words
@@ -108,15 +102,13 @@ _NO_VALUE = (
 )
 _VALUE = rf"{_NO_VALUE}(?=[\w£$€])[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 _NAMED = re.compile(
-    rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
+    r"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|fine|perfect|all right|deal|"
     rf"no problem)[ ,.!]+)*(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|"
-    rf"well|best)\b| ?[.,!]|\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
-    rf"sounds (?:good|great|perfect|fine)\b|then\W*$)|(?:then|so) {_VALUE},? please\W*$|"
-    rf"(?:then |so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|stick with|"
-    rf"keep) (?!it\W*$|that\W*$|a look|care|you|back)\w|(?:then |so )?(?:we|I) (?:go|"
-    rf"stick) (?:with|for) \w|let ?['’]?s (?:go with|go for|take|stick with|say|make it|"
-    rf"do) (?!it\W*$|that\W*$|"
-    r"this\W*$)\w)",
+    r"well|best)\b|\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
+    rf"sounds (?:good|great|perfect|fine)\b|then\W*$)|(?:then|so) {_VALUE},? please\W*$|(?:then |"
+    r"so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|keep) (?!it\W*$|a look|care|"
+    r"you|back)\w|(?:then |so )?(?:we|I) go (?:with|for) \w|let ?['’]?s (?:go with|go for|take|"
+    r"say|do) (?!it\W*$|that\W*$)\w)",
     re.I,
 )
 _PRAISES = re.compile(
@@ -125,12 +117,10 @@ _PRAISES = re.compile(
 )
 _FIRM = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|so|h*mm*)[ ,.!]+){0,2}(?:deal|agreed|works for me|"
-    r"(?:that )?sounds (?:good|great|perfect|fine)|fine (?:with|by) me|perfect|(?:good|great) idea|"
-    r"great|that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|let ?['’]?s do (?:that|it)|"
-    r"i ?['’]?ll take (?:it|(?:that|this)(?: one)?|the \w+(?: one)?)|i agree|"
-    r"that would be (?:great|perfect|good|fine|nice)|(?:ok(?:ay)?|yes|sure)?[ ,.]*go (?:ahead|"
-    r"for it)|"
-    r"absolutely|definitely|of course|certainly|yes,? please)\b",
+    r"(?:that )?sounds (?:good|great|perfect|fine)|fine (?:with|by) me|perfect|good idea|great|"
+    r"that works|that ?['’]?s fine|let ?['’]?s do (?:that|it)|i ?['’]?ll take (?:it|the \w+)|"
+    r"i agree|that would be (?:great|perfect|good|fine|nice)|[ ,.]*go ahead|absolutely|"
+    r"definitely|of course|certainly|yes,? please)\b",
     re.I,
 )
 _YES = re.compile(
@@ -297,14 +287,12 @@ _QUESTION = re.compile(
 )
 # Asked for form's sake, or to propose or offer something.
 _NO_QUESTION = re.compile(
-    r"(?:what|how) about|why (?:don ?['’] ?t|not|should)|(?:shall|should) (?:we|i)\b|"
-    r"(?:can|may|could) i (?:help|ask|have|see)|how (?:are|do) you|how (?:was|is) (?:your|the)\b|"
-    r"are you (?:sure|serious|kidding|ready|done)\b|how (?:come|could|dare|can) |"
-    r"what do you (?:think|say)|(?:would|could|can|won ?['’] ?t|will) you\b|"
-    r"what(?: ?['’] ?s| is) (?:up|wrong|that|new)\b|what (?:if|else|can i do)|"
-    r"do you (?:think|know what|see what|hear|mean|understand|mind|agree|have any)|"
-    r"is (?:that|it) (?:so|right|ok|okay|all|clear)\b|any(?:thing|body|one)? (?:else|questions)|"
-    r"sorry",
+    r"(?:what|how) about|why (?:don ?['’] ?t|not|should)|(?:shall|should) (?:we|i)\b|(?:can|may|"
+    r"could) i (?:help|ask|have|see)|how (?:are|do) you|how (?:was|is) (?:your|the)\b|"
+    r"are you (?:sure|serious|ready|done)\b|how (?:come|could|dare|can) |what do you (?:think|"
+    r"say)|(?:would|could|can|will) you\b|what(?: ?['’] ?s| is) (?:up|wrong|that|new)\b|"
+    r"what (?:if|else|can i do)|do you (?:think|know what|hear|mean|mind|have any)|is (?:that|"
+    r"it) (?:so|right|ok|okay|all|clear)\b",
     re.I,
 )
 _LEAD = re.compile(
@@ -313,16 +301,13 @@ _LEAD = re.compile(
     re.I,
 )
 _UNKNOWN = re.compile(
-    r"^\W*(?:(?:oh|well|hmm|sorry|good question|to be honest|honestly|actually|"
-    r"i ?['’] ?m (?:sorry|afraid))\b[ ,.]*)*(?:(?:i|we) (?:really |honestly )?(?:don ?['’] ?t|"
-    r"do not) know|(?:i (?:have|['’]ve) )?no idea|(?:i )?dunno|(?:i ?['’] ?m |"
-    r"i am )?not (?:really |quite |entirely |exactly )?(?:sure|certain)|i (?:can ?['’] ?t|"
-    r"cannot) (?:say|tell|answer|remember)|hard to say|nobody knows|i ?['’] ?(?:ll|d) (?:have|"
-    r"need) to (?:check|ask|find out|look|think)|let me (?:find out|get back|ask)|"
-    r"i ?['’] ?ll (?:find out|ask|get back)|(?:that ?['’] ?s |"
-    r"it ?['’] ?s )?(?:still )?(?:not (?:yet )?(?:decided|clear|settled)|undecided|unclear)|"
-    r"we ?['’] ?ll (?:have to )?(?:see|find out)|"
-    r"i wish i knew)\b",
+    r"^\W*(?:(?:oh|well|hmm|sorry|good question|to be honest|honestly|actually)\b[ ,.]*)*(?:(?:i|"
+    r"we) (?:really |honestly )?(?:don ?['’] ?t|do not) know|(?:i (?:have|['’]ve) )?no idea|"
+    r"(?:i )?dunno|(?:i ?['’] ?m |i am )?not (?:really |quite )?(?:sure|certain)|"
+    r"i (?:can ?['’] ?t|cannot) (?:say|tell|remember)|hard to say|nobody knows|(?:i ?['’] ?(?:ll|"
+    r"d)|let me) (?:(?:have|need) to )?(?:check|ask|find out|get back)|(?:(?:that|"
+    r"it) ?['’] ?s )?(?:still )?(?:not (?:yet )?(?:decided|clear|settled)|undecided|unclear)|"
+    r"we ?['’] ?ll (?:have to )?(?:see|find out)|i wish i knew)\b",
     re.I,
 )
 # Who serves waits for an answer at the end of a ticket.

@@ -153,15 +153,12 @@ _PAST = re.compile(
 # "I cancelled your old card and ordered a new one": who serves tells what he did.
 _SIMPLE = re.compile(rf"{_START}(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
 _PASSIVE = re.compile(
-    r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
-    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
-    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| are|(?<=tion) was|(?<=ing) was|"
-    r"(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|(?<=tickets) were|"
-    r"(?<=ticket) was)(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|"
-    r"$)|^\W*(?:(?:your|the) )?(?:reservation|booking|order|payment|appointment|purchase|ticket|"
-    r"table|seat|transfer|transaction)s?(?: (?:is|was|has been|went))? (?:confirmed|scheduled|made|"
-    r"complete|completed|successful|"
-    r"booked|through|done)\b",
+    r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|you)(?: (?!(?:and|but|or|if|that|which|"
+    r"who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)| ?['’] ?ve been|"
+    r" ha(?:s|ve) (?:now )?been| is| are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|"
+    r"(?<=car) was)(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|"
+    r"$)|^\W*(?:reservation|booking|ticket|table|seat|transfer)s?(?: (?:is|was|"
+    r"went))? (?:confirmed|made|complete|completed|successful|booked|done)\b",
     re.I,
 )
 _UNSURE = re.compile(
@@ -192,12 +189,8 @@ _CONFIRMS = re.compile(
     r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I
 )
 _NOT_DONE = re.compile(
-    r"[\w-]+ (?:(?:out|up|off|on|to|for|with|at) )?(?:nobody|no ?one|none|nothing|no|not|never|"
-    r"hardly)\b|(?:confirmed|noted|checked|informed) (?:\w+ )?(?:that|if|whether|how|why)\b|"
-    r"asked for (?:your|the)\b|(?:looked|searched)\b|given you\b|found (?!(?:it|him|her|them|your|"
-    r"the|his|their)\b)|changed (?:my|his|her|our|your) mind|made (?:up|.*\b(?:decision|mistake|"
-    r"choice|notes?|sense|friends?)\b)|"
-    r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
+    r"[\w-]+ (?:nobody|none|no|not)\b|confirmed (?:that|if|how|why)\b|(?:looked|searched)\b|"
+    r"found (?!(?:it|him|her|them|your|the|his)\b)|changed (?:my|his|her|our|your) mind",
     re.I,
 )
 _SO = r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right|great)[ ,.]+){0,2}"
@@ -342,16 +335,14 @@ _THING = (
     r".{1,12}(?:now|again)\b))"
 )
 _WORKS = re.compile(
-    rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
-    r"(?: (?:now|again|fine|perfectly))*|(?:that|it|this|everything|the \w+) (?:now )?worked"
-    rf"|(?:{_THING} ?(?:['’] ?s| is| are|(?<=its)|(?<=s))|got (?:it|this|that)) (?:all )?(?:now )?"
-    r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))|"
-    r"(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|"
-    r"up))?(?=\W*$)|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|has done) the trick|fixed it|"
-    r"solved it|helped)|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)|"
-    r"(?:i can|i ?['’]?m able to) (?:\w+ ){1,5}?(?:now|again)\b|now it works)\b|"
-    r"^\W*(?:\w+ )?(?:(?:it|all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b"
-    r"|\b(?:order|parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
+    rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|worked|"
+    r"working|fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|"
+    r"again)))(?: (?:now|again|fine|perfectly))*|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|"
+    r"(?<=it)s| is) back(?: (?:now|again|on|up))?(?=\W*$)|(?:that|it|this) (?:did it(?= ?[,.!]|"
+    r"\W*$)|(?:did|has done) the trick|fixed it|solved it|helped)|now it works|(?:i can|"
+    r"i ?['’]?m able to) (?:\w+ ){1,5}?(?:now|again))\b|^\W*(?:\w+ )?(?:(?:it|"
+    r"all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b|\b(?:order|parcel|"
+    r"package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
     re.I,
 )
 # "No wait, it is down again."
@@ -376,18 +367,15 @@ _PROVIDED = re.compile(
 )
 _CANNOT = r"(?:can ?['’]?t|cannot|can not|are unable to|am unable to|could ?n['’]?t|could not)"
 _REFUSED = re.compile(
-    rf"\b(?:unfortunately|afraid|regrettably|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|"
-    rf"i) (?:{_CANNOT}|won ?['’]?t be able|don ?['’]?t (?:offer|give|do))|"
-    rf"(?:un|not |n ?['’]?t )able to|(?:not|(?:is|are)n ?['’]?t) (?:possible|eligible|covered|"
-    rf"available)|no (?:other )?\w+ available|(?:did ?n['’]?t|did not) go through|"
-    rf"could ?n['’]?t be|could not be|failed)\b|\b(?:that|this|it|they|those|these|"
-    rf"the \w+)(?: ones?)? {_CANNOT} be (?:refunded|changed|cancell?ed|exchanged|repaired|returned|"
-    rf"replaced|moved|extended|fixed|saved)\b|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|"
-    rf"get (?:it|them|that) back|refund|replace|cancel|change|book|reserve|offer|give|exchange|"
-    rf"extend|fix|repair|process|complete|make)\b|\b(?:we|i) (?:(?:was|were) (?:not |un)|"
-    rf"wasn ?['’]?t )able to|\b(?:reservation|booking|purchase|transaction|payment|appointment|"
-    rf"request|transfer)\b[^.!?]*\b"
-    r"(?:failed|was not|could ?n['’]?t|could not|has been (?:declined|rejected))\b",
+    rf"\b(?:unfortunately|afraid|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) (?:{_CANNOT}|"
+    r"don ?['’]?t (?:offer|give|do))|(?:un|not |n ?['’]?t )able to|(?:not|n ?['’]?t) (?:possible|"
+    r"eligible|covered|available)|no (?:other )?\w+ available|not go through|could ?n['’]?t be|"
+    rf"failed)\b|\b(?:that|this|it|they|those|these|the \w+)(?: ones?)? {_CANNOT} be \w+ed\b|"
+    rf"\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|get (?:it|them|that) back|refund|replace|"
+    r"cancel|change|book|reserve|offer|give|exchange|extend|fix|repair|process|complete|make)\b|"
+    r"\b(?:we|i) (?:(?:was|were) (?:not |un)|wasn ?['’]?t )able to|\b(?:reservation|booking|"
+    r"purchase|transaction|payment|appointment|request|transfer)\b[^.!?]*\b(?:failed|was not|"
+    r"could ?n['’]?t|could not|has been (?:declined|rejected))\b",
     re.I,
 )
 _PASSED_ON = re.compile(

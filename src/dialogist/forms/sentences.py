@@ -193,10 +193,8 @@ class Talk:
 # Who serves in a conversation, and who is served.
 
 SERVES = re.compile(
-    r"\b(?:how (?:can|may) (?:i|we) (?:help|assist)|what can i do for you|can i help you|"
-    r"what (?:brings|seems)|what ?['’]?s (?:the (?:problem|matter)|wrong)|how is (?:the|your)|"
-    r"thanks? (?:you )?for (?:calling|contacting)|speaking (?:to|with)|welcome to|"
-    r"(?:support|desk|surgery|office)[,.])",
+    r"\b(?:how (?:can|may) (?:i|we) help|can i help you|what (?:brings|seems)|"
+    r"what ?['’]?s (?:the (?:problem|matter)|wrong)|welcome to|(?:desk|office)[,.])",
     re.I,
 )
 """How those who serve begin."""
