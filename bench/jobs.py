@@ -26,6 +26,7 @@ from typing import Any
 from dialogist.batch.job import JobPlan, run_job
 from dialogist.batch.sinks import FolderSink
 from dialogist.batch.sources import items_of, origins_of
+from dialogist.batch.work import Opened
 from dialogist.formats import ReadOptions
 from dialogist.records import Dialogue, Summary
 
@@ -36,16 +37,11 @@ class FirstUtterance:
 
     seconds: float = 0.0
 
-    def open(self) -> "FirstUtterance":
+    def open(self) -> Opened:
         """It is ready as it is."""
-        return self
+        return Opened({"writer": "first utterance"}, self._records)
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """It has a name."""
-        return {"writer": "first utterance"}
-
-    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, Any]]:
+    def _records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, Any]]:
         """The first utterance of each."""
         for dialogue in dialogues:
             if self.seconds:

@@ -3,10 +3,10 @@
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialogist.batch.work import Opened
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
@@ -22,17 +22,10 @@ class First:
     endless: tuple[str, ...] = ()
     refused: str = ""
 
-    def open(self) -> "First":
+    def open(self) -> Opened:
         if self.refused:
             raise UsageError(self.refused)
-        return self
-
-    @property
-    def settings(self) -> dict[str, str]:
-        return {"writer": self.name}
-
-    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, object]]:
-        return map(self._record, dialogues)
+        return Opened({"writer": self.name}, lambda dialogues: map(self._record, dialogues))
 
     def _record(self, dialogue: Dialogue) -> dict[str, object]:
         id, marker = self.deadly_once

@@ -171,7 +171,7 @@ class _Run:
     ) -> None:
         self._plan, self._journal, self._pool = plan, journal, pool
         self._progress, self._note = progress, note
-        self._kept = journal.summed().records
+        self._kept = sum(shard.records for shard in journal.done.values())
         self._made: Counter[str] = Counter()
         self._cutter = Cutter(plan.shard_size)
         self._at_work: dict[Future[list[RecordLine]], tuple[Shard, int]] = {}
@@ -283,13 +283,13 @@ class _Run:
         if len(shard.records) < len(shard.lines):
             return
         ordered = [shard.records[place] for place in range(len(shard.lines))]
-        size, sha256 = self._plan.sink.write(shard.number, [line for _, line in ordered])
+        data = self._plan.sink.write(shard.number, [line for _, line in ordered])
         done = ShardDone(
             number=shard.number,
             records=len(ordered),
             statuses=dict(sorted(Counter(status for status, _ in ordered).items())),
-            bytes=size,
-            sha256=sha256,
+            bytes=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
             input=shard.digest,
         )
         self._journal.add(done)

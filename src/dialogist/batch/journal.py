@@ -96,11 +96,9 @@ class Journal:
         except OSError as error:
             raise UsageError(f"{folder}: cannot be made a folder: {error.strerror}") from None
         with alone_in(folder, "working on this job"):
-            _clean(folder)  # a process that was killed cannot
-            try:
-                yield cls(folder, description)
-            finally:
-                _clean(folder)
+            for path in folder.glob(f"{TEMPORARY}*"):  # of a process that was killed
+                path.unlink(missing_ok=True)
+            yield cls(folder, description)
 
     @property
     def exists(self) -> bool:
@@ -122,9 +120,8 @@ class Journal:
             UsageError: it was begun with other settings or inputs.
             DataError: the journal is damaged.
         """
-        self._description["settings"] = dict(settings)
-        # As it reads back: tuples are lists there.
-        self._description = json.loads(json.dumps(self._description))
+        described = {**self._description, "settings": dict(settings)}
+        self._description = json.loads(json.dumps(described))  # as it reads back: tuples are lists
         if not self.exists:
             self._write()
             return
@@ -160,21 +157,17 @@ class Journal:
         (self.folder / MANIFEST).unlink(missing_ok=True)
         self.complete = None
 
-    def summed(self, double_ids: int = 0) -> Totals:
-        """The sums of the shards that are done."""
+    def finish(self, double_ids: int) -> Totals:
+        """All shards are done: the manifest replaces the journal."""
         statuses: Counter[str] = Counter()
         for shard in self.done.values():
             statuses.update(shard.statuses)
-        return Totals(
-            records=sum(shard.records for shard in self.done.values()),
+        totals = Totals(
+            records=statuses.total(),
             statuses=dict(sorted(statuses.items())),
             bytes=sum(shard.bytes for shard in self.done.values()),
             double_ids=double_ids,
         )
-
-    def finish(self, double_ids: int) -> Totals:
-        """All shards are done: the manifest replaces the journal."""
-        totals = self.summed(double_ids)
         shards = [self.done[number].model_dump(mode="json") for number in sorted(self.done)]
         manifest = {**self._description, "totals": totals.model_dump(), "shards": shards}
         text = json.dumps(manifest, ensure_ascii=False, indent=1)
@@ -214,8 +207,3 @@ class Journal:
 
 def _damaged(path: Path, error: Exception) -> DataError:
     return DataError(f"{path}: is damaged ({error}): start over with --restart")
-
-
-def _clean(folder: Path) -> None:
-    for path in folder.glob(f"{TEMPORARY}*"):
-        path.unlink(missing_ok=True)

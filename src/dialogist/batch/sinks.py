@@ -3,7 +3,6 @@
 A sink takes a part all or nothing, and again after an interruption: it then replaces itself.
 """
 
-import hashlib
 import io
 import json
 import re
@@ -72,8 +71,8 @@ class FolderSink:
         path = self._folder / PART.format(shard.number, self.form)
         return path.is_file() and sha256_of(path) == shard.sha256
 
-    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Write a part; its bytes and their SHA-256."""
+    def write(self, number: int, lines: Sequence[str]) -> bytes:
+        """Write a part; its bytes."""
         data, path = _encoded(lines, self.form), self._folder / PART.format(number, self.form)
         with writing(path):
             temporary = temporary_for(path)
@@ -81,7 +80,7 @@ class FolderSink:
             sync(temporary)
             temporary.replace(path)
             sync(self._folder)
-        return len(data), hashlib.sha256(data).hexdigest()
+        return data
 
     def finish(self, manifest: Path) -> None:
         """The manifest is there already."""
@@ -114,11 +113,11 @@ class UrlSink:
         path = f"{self._url}/{PART.format(shard.number, self.form)}"
         return bool(self._files.exists(path)) and self._files.size(path) == shard.bytes
 
-    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Upload a part; its bytes and their SHA-256."""
+    def write(self, number: int, lines: Sequence[str]) -> bytes:
+        """Upload a part; its bytes."""
         data = _encoded(lines, self.form)
         self._put(PART.format(number, self.form), data)
-        return len(data), hashlib.sha256(data).hexdigest()
+        return data
 
     def finish(self, manifest: Path) -> None:
         """Upload the manifest."""
@@ -184,14 +183,13 @@ class TableSink:
         with self._telling(), self._engine.connect() as connection:
             return bool(connection.scalar(rows) == shard.records)
 
-    def write(self, number: int, lines: Sequence[str]) -> tuple[int, str]:
-        """Put the records into the table; their bytes as JSON lines, and the SHA-256 of these."""
+    def write(self, number: int, lines: Sequence[str]) -> bytes:
+        """Put the records into the table; their bytes as JSON lines."""
         rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
         with self._telling(), self._engine.begin() as connection:
             connection.execute(self._table.delete().where(self._table.c.part == number))
             connection.execute(self._table.insert(), rows)
-        data = _encoded(lines, self.form)
-        return len(data), hashlib.sha256(data).hexdigest()
+        return _encoded(lines, self.form)
 
     def finish(self, manifest: Path) -> None:
         """The table is complete; the manifest stays in the job's folder."""
@@ -219,6 +217,6 @@ Sink: TypeAlias = FolderSink | UrlSink | TableSink
 
 ``begin``: a new job finds nothing of another one there. ``clear`` removes all parts, and nothing
 else. ``holds``: whether the part of a shard that was done is still there, and whole. ``write``
-gives the bytes of a part and their SHA-256. ``finish``: all parts are there. They raise UsageError
-where parts of another job are, DataError where something cannot be read or written.
+gives the bytes of a part. ``finish``: all parts are there. They raise UsageError where parts of
+another job are, DataError where something cannot be read or written.
 """

@@ -9,13 +9,13 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from dialogist.batch.sources import SourceItem
 from dialogist.errors import DialogistError, needs_extra
@@ -34,17 +34,15 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM
 """Processes work side by side, each by one thread: so the same bytes come of any number."""
 
 
-class Opened(Protocol):
-    """A writer that is ready to work."""
+class Opened(NamedTuple):
+    """A writer that is ready to work.
 
-    @property
-    def settings(self) -> Mapping[str, JSON]:
-        """Everything but the dialogues that the records depend on."""
-        ...
+    ``settings``: everything but the dialogues that the records depend on. ``records`` gives the
+    summary of each dialogue as JSON values, in order.
+    """
 
-    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
-        """The summary of each dialogue as JSON values, in order."""
-        ...
+    settings: Mapping[str, JSON]
+    records: Callable[[Iterable[Dialogue]], Iterator[Mapping[str, Any]]]
 
 
 class Work(Protocol):
@@ -63,26 +61,14 @@ class SummaryWork:
     options: SummaryOptions
     form: "Form | None" = None
 
-    def open(self) -> "OpenedSummarizer":
+    def open(self) -> Opened:
         """Load the writer."""
-        return OpenedSummarizer(Summarizer(self.writer, form=self.form), self.options)
+        summarizer = Summarizer(self.writer, form=self.form)
 
+        def records(dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
+            return (result.to_json() for result in summarizer.results(dialogues, self.options))
 
-class OpenedSummarizer:
-    """A summarizer with its options."""
-
-    def __init__(self, summarizer: Summarizer, options: SummaryOptions) -> None:
-        self._summarizer, self._options = summarizer, options
-
-    @property
-    def settings(self) -> dict[str, JSON]:
-        """Everything but the dialogues that the records depend on."""
-        return self._summarizer.settings(self._options)
-
-    def records(self, dialogues: Iterable[Dialogue]) -> Iterator[dict[str, JSON]]:
-        """The summary of each dialogue as JSON values, in order."""
-        results = self._summarizer.results(dialogues, self._options)
-        return (result.to_json() for result in results)
+        return Opened(summarizer.settings(self.options), records)
 
 
 def packed(item: SourceItem) -> bytes:
