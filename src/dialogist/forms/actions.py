@@ -65,10 +65,9 @@ _NEVER = re.compile(  # "phone number is", too
 )
 # What a pronoun is enough for: "I'll send it".
 _HANDLED = re.compile(
-    r"(?:bring|send|call|e?mail|order|book|buy|fix|return|deliver|repair|replace|refund|print|sign|"
-    r"collect|fetch|cancel|forward|pay|text|write|check|ask|tell) (?:it|them|him|her|that one|"
-    r"those)"
-    r"(?: (?:back|over|for you|to you|myself|later|then|too))?",
+    r"(?:bring|send|call|e?mail|order|book|buy|fix|return|deliver|repair|replace|refund|print|"
+    r"sign|collect|fetch|cancel|forward|pay|text|write|check|ask|tell) (?:it|them|him|her|"
+    r"that one|those)(?: (?:back|over|for you|to you|myself|later|then|too))?",
     re.I,
 )
 
@@ -97,17 +96,17 @@ _ADVERB = (
 _START = r"(?:(?<=^)|(?<=[\s,.;:]))"
 _PROMISES = (
     re.compile(
-        rf"{_START}(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|"
-        rf"(?:I ?['’] ?m|I am|[Ww]e ?['’] ?re|[Ww]e are|[Ii]m) (?:going to|gonna)|"
-        rf"I promise(?: you)? to|[Ll]et me(?= (?:find out|get back|send|email|call|"
-        rf"ask (?:him|her|them|my|the)\b))) {_ADVERB}(?=[A-Za-z])"
+        rf"{_START}(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|(?:I ?['’] ?m|"
+        r"I am|[Ww]e ?['’] ?re|[Ww]e are|[Ii]m) (?:going to|gonna)|I promise(?: you)? to|"
+        r"[Ll]et me(?= (?:find out|get back|send|email|call|ask (?:him|her|them|my|"
+        rf"the)\b))) {_ADVERB}(?=[A-Za-z])"
     ),
     # "I'm sending an engineer on Thursday": arranged already, but still to come.
     re.compile(
         rf"{_START}(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?(?=(?:sending|"
-        rf"escalating|prescribing|ordering|booking|forwarding|transferring|mailing|emailing|"
-        rf"shipping|referring|refunding|arranging|paying|buying|bringing|picking|inviting|"
-        rf"cancelling)\b)"
+        r"escalating|prescribing|ordering|booking|forwarding|transferring|mailing|emailing|"
+        r"shipping|referring|refunding|arranging|paying|buying|bringing|picking|inviting|"
+        r"cancelling)\b)"
     ),
     # "Will do it tonight": chats leave the "I" out.
     re.compile(
@@ -117,8 +116,7 @@ _PROMISES = (
 )
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|when I|what|how|why|should I|"
-    r"confirm(?:ing)?|"
-    r"think|hope|until|till|said|told|say)\b",
+    r"confirm(?:ing)?|think|hope|until|till|said|told|say)\b",
     re.I,
 )
 _CONDITION = re.compile(
@@ -144,9 +142,8 @@ _YES = re.compile(
 # "Write to them": whom is told by what was said before.
 _REFERS = re.compile(
     r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? (?:it|them|him|her|that|those|these|"
-    r"this)(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|out|"
-    r"over|"
-    r"tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|if|myself)\b)",
+    r"this)(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|"
+    r"out|over|tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|if|myself)\b)",
     re.I,
 )
 _PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
@@ -160,13 +157,13 @@ _MOMENT = re.compile(
     re.I,
 )
 _IMPERATIVE = re.compile(
-    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|fine|good|yes|sure|just|also|[A-Z][a-z]+,)"
-    r"[ ,.]+){0,3}(?=[A-Za-z])",
+    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|fine|good|yes|sure|just|also|"
+    r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
     re.I,
 )
 _CONFIRM_FIRST = re.compile(
-    r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?(?:correct|right|okay|ok)\b|"
-    r"\bdoes that (?:sound|work)\b",
+    r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?(?:correct|right|okay|"
+    r"ok)\b|\bdoes that (?:sound|work)\b",
     re.I,
 )
 
@@ -326,13 +323,13 @@ def _asked_before(clause: str, sentence: Sentence, talk: Talk) -> Sentence | Non
 # What somebody offers to do and is told to, takes on, or says that others will do.
 
 _OFFERS = re.compile(
-    r"\b(?:(?P<asks>(?:shall|should|may) I|do you want me to|would you like me to)|I (?:can|could))"
-    r" (?=[a-z])",
+    r"\b(?:(?P<asks>(?:shall|should|may) I|do you want me to|would you like me to)|I (?:can|"
+    r"could)) (?=[a-z])",
     re.I,
 )
 _TAKES = re.compile(
-    r"(?:^|[,.!] ?|\b(?:actually|no|ok(?:ay)?|then),? )(?:I ?['’]?ll|I can|I could|I will|let me) "
-    r"(?:do|handle|take care of|take) (?:that|it|this)(?: one)?\b(?! (?:with|for) )",
+    r"(?:^|[,.!] ?|\b(?:actually|no|ok(?:ay)?|then),? )(?:I ?['’]?ll|I can|I could|I will|"
+    r"let me) (?:do|handle|take care of|take) (?:that|it|this)(?: one)?\b(?! (?:with|for) )",
     re.I,
 )
 _WORK_NAMED = re.compile(
@@ -423,8 +420,8 @@ _DIRECT = re.compile(
     re.I,
 )
 _DENIED = re.compile(
-    r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|listen\w*|exam\w*|not)\b|"
-    r"\b(?:do|are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|n ?['’]t\b",
+    r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|listen\w*|exam\w*|not)\b|\b(?:do|"
+    r"are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|n ?['’]t\b",
     re.I,
 )
 # "Please take the syrup in the evening instead." What is asked for in an examination is none.

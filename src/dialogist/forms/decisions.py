@@ -22,16 +22,15 @@ from dialogist.records import EvidenceSpan
 _TAKEN = re.compile(
     r"\b(?:(?:I(?: ?['’] ?ve| have)|we(?: ?['’] ?ve| have)?)(?: (?:all|both|finally|already|"
     r"just))* (?:decided|agreed|chosen|settled on|opted)(?= (?:to|on|that|not|against|for|we|it|"
-    r"the)\b)|(?:the|our|my) (?:final )?decision (?:is|was)(?= (?:to|that|not)\b)|"
-    r"(?:it|that)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|settled|agreed)(?= (?:to|that)\b|"
-    r":)|we(?: ?['’] ?ll| will| ?['’] ?re going to| are going to) (?:all |just |then )*"
-    r"(?=(?:go (?:with|for)|stick (?:with|to)|settle (?:on|for)|leave out|drop the)\b))",
+    r"the)\b)|(?:the|our|my) (?:final )?decision (?:is|was)(?= (?:to|that|not)\b)|(?:it|"
+    r"that)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|settled|agreed)(?= (?:to|that)\b|:)|"
+    r"we(?: ?['’] ?ll| will| ?['’] ?re going to| are going to) (?:all |just |"
+    r"then )*(?=(?:go (?:with|for)|stick (?:with|to)|settle (?:on|for)|leave out|drop the)\b))",
     re.I,
 )
 _MADE_UP = re.compile(
     r"\b(?:if|unless|should|could|would|might|maybe|perhaps|whether|before|when|until|had ?n|not|"
-    r"never|"
-    r"what|how|why|once|who|which|where)\b|n ?['’] ?t\b",
+    r"never|what|how|why|once|who|which|where)\b|n ?['’] ?t\b",
     re.I,
 )
 _PROPOSED = re.compile(
@@ -102,9 +101,9 @@ _NO_VALUE = (
 )
 _VALUE = rf"{_NO_VALUE}(?=[\w£$€])[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 _NAMED = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|fine|perfect|all right|deal|"
-    rf"no problem)[ ,.!]+)*(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|"
-    r"well|best)\b|\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
+    r"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|fine|perfect|all right|deal|no "
+    rf"problem)[ ,.!]+)*(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|"
+    r"best)\b|\W*$)|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
     rf"sounds (?:good|great|perfect|fine)\b|then\W*$)|(?:then|so) {_VALUE},? please\W*$|(?:then |"
     r"so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|keep) (?!it\W*$|a look|care|"
     r"you|back)\w|(?:then |so )?(?:we|I) go (?:with|for) \w|let ?['’]?s (?:go with|go for|take|"
@@ -128,8 +127,7 @@ _YES = re.compile(
 )
 _DROPPED = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|fine|good|right|all right|agreed)[ ,.]+){1,2}(?:no(?! (?:i|you|it|that|"
-    r"we|he|she|"
-    r"they|there|problem|worries|idea)\b)|we (?:drop|skip|leave|cancel)|without)\b",
+    r"we|he|she|they|there|problem|worries|idea)\b)|we (?:drop|skip|leave|cancel)|without)\b",
     re.I,
 )
 _OPEN = re.compile(
@@ -313,8 +311,8 @@ _UNKNOWN = re.compile(
 # Who serves waits for an answer at the end of a ticket.
 _REQUESTS = re.compile(
     r"\b(?:can|could|may|would|will) (?:you|we|i) (?:please |kindly |just )?(?:tell|give|provide|"
-    r"send|confirm|share|dm|have|let us know|check|try|describe|advise|take|make|help us)\b"
-    r"[^.!]*\?\W*$",
+    r"send|confirm|share|dm|have|let us know|check|try|describe|advise|take|make|"
+    r"help us)\b[^.!]*\?\W*$",
     re.I,
 )
 _FEWEST_ASKED = 4  # words of a question that can be understood alone

@@ -26,22 +26,22 @@ from dialogist.language.tokens import IRREGULAR, word_set
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|\b(?:is|are|been|was|went|goes|"
-    r"s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|loud)\b|\b(?:been (?:trying|waiting)|"
-    r"no (?:luck|video|sound|signal|internet|power|reason|reply|response|longer)|cancell?ed|"
-    r"declined|expired|disconnect\w*|freez\w+|cannot|not|never|nobody|keeps? \w+ing|still \w+ing|"
-    r"broken?|broke|stopped|leak\w*|error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|"
-    r"expensive)|late|missing|lost|damaged|charged|billed|twice|hurts?|pains?|painful|cough\w*|"
-    r"fever|headaches?|sick|ill|sore|black|blank|crash\w*|slow|stuck|fail\w*|stolen|supposed to|"
-    r"complain\w*|"
-    r"dead|faulty|defective|cracked|unable|disappeared|delayed|forgot(?:ten)?|locked out|went)\b",
+    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|\b(?:is|are|been|was|went|"
+    r"goes|s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|loud)\b|\b(?:been (?:trying|"
+    r"waiting)|no (?:luck|video|sound|signal|internet|power|reason|reply|response|longer)|"
+    r"cancell?ed|declined|expired|disconnect\w*|freez\w+|cannot|not|never|nobody|keeps? \w+ing|"
+    r"still \w+ing|broken?|broke|stopped|leak\w*|error|problem|issues?|trouble|wrong|too (?:late|"
+    r"small|big|slow|expensive)|late|missing|lost|damaged|charged|billed|twice|hurts?|pains?|"
+    r"painful|cough\w*|fever|headaches?|sick|ill|sore|black|blank|crash\w*|slow|stuck|fail\w*|"
+    r"stolen|supposed to|complain\w*|dead|faulty|defective|cracked|unable|disappeared|delayed|"
+    r"forgot(?:ten)?|locked out|went)\b",
     re.I,
 )
 _WISH = re.compile(
-    r"\b(?:i(?: would|['’ ]?d)? (?:like|love|want)|i (?:wanna|need|wish|have to)|"
-    r"i(?: ?['’]?m| am) (?:looking|calling|trying|searching|interested|thinking)|"
-    r"i was (?:wondering|hoping)|(?:could|can) you (?:help|find|please|get|book|look)|help me|"
-    r"i have a question|please (?:find|book|help|get|search))",
+    r"\b(?:i(?: would|['’ ]?d)? (?:like|love|want)|i (?:wanna|need|wish|have to)|i(?: ?['’]?m|"
+    r" am) (?:looking|calling|trying|searching|interested|thinking)|i was (?:wondering|hoping)|"
+    r"(?:could|can) you (?:help|find|please|get|book|look)|help me|i have a question|"
+    r"please (?:find|book|help|get|search))",
     re.I,
 )
 _NOTHING = re.compile(
@@ -50,8 +50,8 @@ _NOTHING = re.compile(
     re.I,
 )
 _OPENS = re.compile(
-    r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|i am)\b"
-    r"[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b",
+    r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|"
+    r"i am)\b[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b",
     re.I,
 )
 # Asked of whom one talks to, or for help as such: the matter comes later.
@@ -67,16 +67,14 @@ _DISLIKES = re.compile(
 )
 _PRAISES = re.compile(
     r"\b(?:great|amazing|awesome|excellent|brilliant|wonderful|fantastic|lovely|helpful|sunshine|"
-    r"thanks?|"
-    r"thank ?you|love|luckily)\b",
+    r"thanks?|thank ?you|love|luckily)\b",
     re.I,
 )
 # What only the sentence before makes clear.
 _LEANS = re.compile(
     r"^\W*(?:its?|they|thats?|this|those|these|he|she|not|then|however|but|so|because|and|anyway|"
     r"now|which|please|also|still|same|no idea|when will)\b|.*\b(?:do|doing|fix|about|"
-    r"with) (?:this|that|"
-    r"it)\b",
+    r"with) (?:this|that|it)\b",
     re.I,
 )
 _HEAD = 6  # utterances: a problem is told at the beginning
@@ -142,13 +140,13 @@ def _matter(telling: Sequence[Sentence]) -> list[Sentence]:
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
 _START = r"(?:(?<=^)|(?<=[\s,.;:]))"
 _PERFECT = re.compile(
-    rf"{_START}(?:(?:I|[Ww]e) ?['’] ?ve|(?:I|[Ww]e) have|"
-    rf"[IiWw]e?ve) {_ADVERB}(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
+    rf"{_START}(?:(?:I|[Ww]e) ?['’] ?ve|(?:I|[Ww]e) have|[IiWw]e?ve) {_ADVERB}(?P<verb>[a-z][a-z-]"
+    r"+)(?=[ .,!]|$)"
 )
 _PAST = re.compile(
     rf"{_START}(?:I|We|[Mm]y \w+) (?:just|already|have just|now) (?P<verb>[a-z-]+)(?=[ .,!]|$)|"
-    rf"{_START}(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
-    rf"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
+    rf"{_START}(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|last (?:night|"
+    r"week|month)|earlier|already|an hour ago|today)\b)"
 )
 # "I cancelled your old card and ordered a new one": who serves tells what he did.
 _SIMPLE = re.compile(rf"{_START}(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
@@ -195,8 +193,8 @@ _NOT_DONE = re.compile(
 )
 _SO = r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right|great)[ ,.]+){0,2}"
 _BARE = re.compile(
-    rf"{_SO}(?:all )?(?:done|sorted|changed|booked|cancell?ed|updated|fixed|stopped|"
-    r"(?:it|that) ?['’]?s done)\W*$",
+    rf"{_SO}(?:all )?(?:done|sorted|changed|booked|cancell?ed|updated|fixed|stopped|(?:it|"
+    r"that) ?['’]?s done)\W*$",
     re.I,
 )
 _SKIPPED = word_set("skipped stopped waived removed")  # what only those who serve do for others
@@ -355,8 +353,7 @@ _AGAIN = re.compile(
 _FAILS = re.compile(
     r"\b(?:still (?:doesn ?['’]?t|does not|not|isn ?['’]?t|won ?['’]?t|can ?['’]?t|the same|"
     r"nothing|broken|no|frozen|down)|(?:it|that) (?:doesn ?['’]?t|didn ?['’]?t|does not|"
-    r"did not) (?:work|help|"
-    r"change)|(?:the )?same (?:problem|error|issue)|no luck)\b",
+    r"did not) (?:work|help|change)|(?:the )?same (?:problem|error|issue)|no luck)\b",
     re.I,
 )
 # "I can't do that before you verify it" says what it takes.
@@ -380,26 +377,24 @@ _REFUSED = re.compile(
 )
 _PASSED_ON = re.compile(
     r"\b(?:I ?['’] ?m|I am|I ?['’] ?ll|I will|I ?['’] ?ve|I have|we ?['’] ?ll|"
-    r"let me) (?:(?:escalat|forward|refer)\w*\b|(?:pass|hand)\w* (?:it|this|your \w+) (?:on|over)|"
-    r"(?:open|rais|creat|fil)\w* (?:a|an|your) (?:ticket|case|complaint|claim)|"
-    r"(?:send|sending|arrange|arranging|book|booking) (?:you )?(?:an?|our) (?:engineer|technician|"
+    r"let me) (?:(?:escalat|forward|refer)\w*\b|(?:pass|hand)\w* (?:it|this|your \w+) (?:on|"
+    r"over)|(?:open|rais|creat|fil)\w* (?:a|an|your) (?:ticket|case|complaint|claim)|(?:send|"
+    r"sending|arrange|arranging|book|booking) (?:you )?(?:an?|our) (?:engineer|technician|"
     r"plumber|repair\w*|colleague|mechanic)\b|transfer\w* (?:you|this))",
     re.I,
 )
 _NOT_YET = re.compile(
-    r"\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|want|need|"
-    r"was|were|"
-    r"used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
+    r"\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|want|"
+    r"need|was|were|used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
     re.I,
 )
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
-    r"reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|"
-    r"(?:leave|take|knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|"
-    r"give you [^.!?,]{1,30} (?:back|off)|send (?:you )?(?:a|another) new)\b|"
-    r"\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back"
-    r"(?: (?:to|on|onto|into) your\b|[,.!]|$)",
+    r"reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|(?:leave|take|"
+    r"knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|give you [^.!?,]{1,30} "
+    r"(?:back|off)|send (?:you )?(?:a|another) new)\b|\b(?:\d[\d.,]*|pounds|dollars|euros|"
+    r"the full \w+) back(?: (?:to|on|onto|into) your\b|[,.!]|$)",
     re.I,
 )
 _CONDITION = re.compile(

@@ -27,8 +27,8 @@ from dialogist.records import Dialogue, EvidenceSpan
 
 # Transcribers' marks ({vocalsound}, [laughter]; other brackets may be masks) and fillers.
 _NOISE = re.compile(
-    r"\{\w+\}|\[(?:laughter|noise|pause|silence)\]"
-    r"|(?:(?<=\w )|(?<=\w)), ?(?:uh|um|er|eh)\b ?,?|\b(?:uh|um|er|eh)\b(?: ?,)?",
+    r"\{\w+\}|\[(?:laughter|noise|pause|silence)\]|(?:(?<=\w )|(?<=\w)), ?(?:uh|um|er|eh)\b ?,?|"
+    r"\b(?:uh|um|er|eh)\b(?: ?,)?",
     re.I,
 )
 _LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
@@ -193,8 +193,10 @@ class Talk:
 # Who serves in a conversation, and who is served.
 
 SERVES = re.compile(
-    r"\b(?:how (?:can|may) (?:i|we) help|can i help you|what (?:brings|seems)|"
-    r"what ?['’]?s (?:the (?:problem|matter)|wrong)|welcome to|(?:desk|office)[,.])",
+    r"\b(?:how (?:can|may) (?:i|we) (?:help|assist)|what can i do for you|can i help you|"
+    r"what (?:brings|seems)|what ?['’]?s (?:the (?:problem|matter)|wrong)|how is (?:the|your)|"
+    r"thanks? (?:you )?for (?:calling|contacting)|speaking (?:to|with)|welcome to|(?:support|"
+    r"desk|surgery|office)[,.])",
     re.I,
 )
 """How those who serve begin."""
@@ -235,12 +237,12 @@ def _served_in(dialogue: Dialogue, turns: Sequence[Sequence[Sentence]]) -> froze
 
 _SUBJECT = r"(?:I|you|we|he|she|they|it|that|this|there|let)\b"
 _STOP = re.compile(
-    r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?=\s)|"
-    r"[;…]|:(?!\d)|\s--?\s|\s*,? (?:but|because|since|otherwise|so(?! that))\b"
-    rf"|\s*,(?: (?:and|then|and then|so))? {_SUBJECT}|\s+(?:and|then|or) {_SUBJECT}|"
-    rf"\s*, (?:ok(?:ay)?|right|thanks|thank you|sir|madam|please|bye|no|yes|well)\b|"
-    rf"\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+)\W*$"
-    r"|\s*,? (?:okay|alright|if you (?:like|want))(?! to)\b",
+    r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?="
+    r"\s)|[;…]|:(?!\d)|\s--?\s|\s*,? (?:but|because|since|otherwise|so(?! that))\b|"
+    rf"\s*,(?: (?:and|then|and then|so))? {_SUBJECT}|\s+(?:and|then|or) {_SUBJECT}|"
+    r"\s*, (?:ok(?:ay)?|right|thanks|thank you|sir|madam|please|bye|no|yes|well)\b|"
+    r"\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+)\W*$|\s*,? (?:okay|alright|if you (?:like|"
+    r"want))(?! to)\b",
     re.I,
 )
 _TAIL = re.compile(
@@ -310,9 +312,8 @@ def begins_clause(text: str, place: int) -> bool:
 
 # "I'm prescribing amoxicillin... no wait, azithromycin": what follows changes what was said.
 _CORRECTS = re.compile(
-    r"\b(?:no,? wait|wait,? no|actually,? no|correction|or rather|(?:sorry|no|well|oh),? i (?:mean|"
-    r"meant)|"
-    r"make that|sorry,? no)\b",
+    r"\b(?:no,? wait|wait,? no|actually,? no|correction|or rather|(?:sorry|no|well|"
+    r"oh),? i (?:mean|meant)|make that|sorry,? no)\b",
     re.I,
 )
 _CORRECTING = re.compile(
@@ -322,7 +323,8 @@ _CORRECTING = re.compile(
 )
 # "Actually, I can't do the refund myself": who promised it takes it back.
 _CANNOT = re.compile(
-    r"\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|could ?n['’]?t|am unable to)\b(?P<deed>[^.!?]*)",
+    r"\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|could ?n['’]?t|am unable "
+    r"to)\b(?P<deed>[^.!?]*)",
     re.I,
 )
 _YET = re.compile(r"\b(?:before|until|till|unless|without)\b", re.I)

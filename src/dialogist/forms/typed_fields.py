@@ -25,8 +25,8 @@ _MAKES = (
 _WORDS_TOO = "Ford|Lincoln|Seat|Smart|Jaguar"  # other words, too: a number or "car" is behind them
 _MODEL = r" (?:[A-Z][A-Za-z0-9-]{1,12}|[A-Z]?[0-9][A-Za-z0-9-]{0,6})(?: [A-Z0-9][A-Za-z0-9-]{0,6})?"
 _VEHICLE = re.compile(
-    rf"\b(?:(?:{_WORDS_TOO})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)|"
-    rf"(?= (?:car|van|truck|sedan|SUV|pickup)\b))|(?:{_MAKES})\b(?:{_MODEL})?)"
+    rf"\b(?:(?:{_WORDS_TOO})(?: (?:[A-Z]?[0-9][A-Za-z0-9-]{{0,6}}|[A-Z][a-z]+ [0-9]+)|(?= (?:car|"
+    rf"van|truck|sedan|SUV|pickup)\b))|(?:{_MAKES})\b(?:{_MODEL})?)"
 )
 _KINDS: Mapping[str, FieldType] = {
     "PLATE_NUM" if name == "plate" else name.upper(): name
@@ -49,14 +49,14 @@ _ASKS = re.compile(r"\?|\b(?:give|tell|need|provide|what|may i|can i|confirm)\b"
 _NUMBERS: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
 # Three digits at least, in one piece or in groups: 40-22871, 300 41 886.
 _CODE = re.compile(
-    r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|"
-    r"(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
+    r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-"
+    r"[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
 )
 _PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
 _PHONE_DIGITS = 7
 _OTHER = re.compile(
-    r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|zip|"
-    r"post ?code)\b[\w ,:#.'-]{0,20}$",
+    r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|"
+    r"zip|post ?code)\b[\w ,:#.'-]{0,20}$",
     re.I,
 )
 # A number of people or things: "a table for 120", "340 people" (a reading says count).
@@ -66,15 +66,15 @@ _BACK = 4  # utterances
 _BESIDE = 3  # words
 _DIALLED = re.compile(r"\+?\d{10,13}")
 _ASKED_TO_CALL = re.compile(
-    r"\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|nos)\b|"
-    r"\b(?:call|reach|ring) (?:you|me)\b",
+    r"\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|"
+    r"nos)\b|\b(?:call|reach|ring) (?:you|me)\b",
     re.I,
 )
 # Whose a phone number or an address is.
 _SIGNED = re.compile(r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I)
 _OURS = re.compile(
-    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|mail|"
-    r"contact|ring|phone|apply|complain|send|dial)\b",
+    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|"
+    r"mail|contact|ring|phone|apply|complain|send|dial)\b",
     re.I,
 )
 _TO_YOU = re.compile(
@@ -85,8 +85,7 @@ _YOURS = re.compile(r"\byours?\b", re.I)
 _CORRECTION = re.compile(
     r"\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
     r"actually|wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|"
-    r"you)))\b|"
-    r"(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
+    r"you)))\b|(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
     re.I,
 )
 # "gmail* not gmial", "0451 not 0415", "not 0415 but 0451", "0451 instead of 0415".
