@@ -12,9 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dialogist import Summarizer, read_dialogues
-from dialogist_lab.evaluation.baselines import find_baseline
-from dialogist_lab.evaluation.metric import Case, Metric, MetricColumn, score, share_of
-from dialogist_lab.evaluation.resampling import interval_of, paired_differences
+from dialogist_lab.evaluation.metric import (
+    Case,
+    Metric,
+    MetricColumn,
+    interval_of,
+    paired_differences,
+    score,
+    share_of,
+)
+from dialogist_lab.evaluation.systems import find_baseline
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

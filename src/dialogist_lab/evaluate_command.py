@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import AllowNetwork, Limit, OutputFile, Quiet
 from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
 from dialogist.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from dialogist_lab.evaluation.metric import Metric
-    from dialogist_lab.evaluation.report_card import Card
+from dialogist.records import to_json
 
 
 class CardFormat(StrEnum):
@@ -25,13 +22,11 @@ class CardFormat(StrEnum):
     md = "md"
 
 
-Systems = Annotated[
-    list[str],
-    typer.Argument(
-        help="Baselines (lead-3 ...), writers (highlights, endpoint:..., model:RUN), run folders, "
-        "or files of predictions."
-    ),
-]
+_SYSTEMS = (
+    "Baselines (lead-3 ...), writers (highlights, endpoint:..., model:RUN), run folders, or files "
+    "of predictions"
+)
+Systems = Annotated[list[str], typer.Argument(help=f"{_SYSTEMS}.")]
 MetricNames = Annotated[
     str, typer.Option(help="Names with commas; all: every one that can be measured here.")
 ]
@@ -54,13 +49,7 @@ CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help="tex
 
 
 def evaluate(
-    system: Annotated[
-        str,
-        typer.Argument(
-            help="A baseline (lead-3 ...), a writer (highlights, endpoint:..., model:RUN), a run "
-            "folder, a file of predictions, or a filled reading sheet."
-        ),
-    ],
+    system: Annotated[str, typer.Argument(help=f"{_SYSTEMS}; or a filled reading sheet.")],
     data: Annotated[
         Path | None,
         typer.Argument(help="Dialogues with reference summaries (without: those of the file)."),
@@ -103,9 +92,9 @@ def evaluate(
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE and more, with intervals, baselines, upper bounds and warnings."""
-    from dialogist_lab.evaluation.predictions import find_system, outputs_of, read_data
-    from dialogist_lab.evaluation.reading_sheet import is_sheet, sample, write_sheet
-    from dialogist_lab.evaluation.report_card import Request, judge
+    from dialogist_lab.evaluation.people import is_sheet, write_sheet
+    from dialogist_lab.evaluation.report_card import Request, card_as, judge
+    from dialogist_lab.evaluation.systems import find_system, outputs_of, read_data, sample
 
     if references not in ("average", "concatenated"):
         raise UsageError(f"--references {references}: write average or concatenated")
@@ -125,63 +114,43 @@ def evaluate(
     if is_sheet(Path(system)):
         text = _sheet_as(Path(system), form)
     else:
-        card, _ = judge(
-            Request(
-                systems=[system],
-                data=data,
-                kept=predictions or Path(),
-                metrics=metrics,
-                encoder=encoder,
-                pack=pack,
-                concatenated=references == "concatenated",
-                train=train,
-                train_sample=train_sample,
-                limit=limit,
-                baselines=not no_floors,
-                prediction_key=prediction_key,
-                missing_as_empty=missing_as_empty,
-            ),
-            note,
+        request = Request(
+            systems=[system],
+            data=data,
+            kept=predictions or Path(),
+            metrics=metrics,
+            encoder=encoder,
+            pack=pack,
+            train=train,
+            train_sample=train_sample,
+            concatenated=references == "concatenated",
+            limit=limit,
+            baselines=not no_floors,
+            prediction_key=prediction_key,
+            missing_as_empty=missing_as_empty,
         )
-        text = _card_as(card, form)
+        text = card_as(judge(request, note), form)
     with output_to(output):
         typer.echo(text)
     return 0
 
 
-def _card_as(card: "Card", form: CardFormat) -> str:
-    from dialogist_lab.evaluation.report_card import card_markdown, card_text
-
-    if form is CardFormat.json:
-        return json.dumps(card.to_json(), ensure_ascii=False, indent=2)
-    return (card_markdown if form is CardFormat.md else card_text)(card)
-
-
 def _sheet_as(path: Path, form: CardFormat) -> str:
     """What a reader found, with intervals over dialogues."""
-    from dialogist.records import to_json
-    from dialogist_lab.evaluation.reading_sheet import read_sheet, sheet_scores
+    from dialogist_lab.evaluation.metric import intervals
+    from dialogist_lab.evaluation.people import read_sheet, sheet_scores, sheet_table
     from dialogist_lab.evaluation.report_card import markdown_table
-    from dialogist_lab.evaluation.resampling import intervals
 
     rows, unread = read_sheet(path)
     if unread:
         note(f"{path}: {unread} statements left out: without a verdict")
-    scores = sheet_scores(rows, path.name)
-    figures = intervals(scores)
+    scores = sheet_scores(rows)
     if form is CardFormat.json:
-        shown = {key: to_json(figure) for key, figure in figures.items()}
+        figures = {key: to_json(figure) for key, figure in intervals(scores).items()}
         about = {"statements": len(rows), "dialogues": len(scores.ids)}
-        return json.dumps({**about, "figures": shown}, indent=2)
-    table = [["", "share", "of"]]
-    for column in scores.columns:
-        hits, total = scores.numbers(column.key).sum(axis=0)
-        if total:
-            count = f"{hits / 100:.0f}/{total:.0f}"
-            table.append([column.title, figures[column.key].text(1), count])
-    lines = (markdown_table if form is CardFormat.md else aligned_lines)(table)
-    title = f"{len(rows)} statements about {len(scores.ids)} dialogues"
-    return "\n".join([title, "", *lines])
+        return json.dumps({**about, "figures": figures}, indent=2)
+    lines = (markdown_table if form is CardFormat.md else aligned_lines)(sheet_table(scores))
+    return "\n".join([f"{len(rows)} statements about {len(scores.ids)} dialogues", "", *lines])
 
 
 _TABLE_4 = (
@@ -203,7 +172,6 @@ def compare(
     predictions: Annotated[Path, typer.Option(help="Folder for the systems' summaries.")] = Path(
         "runs/compare"
     ),
-    plot: Annotated[Path | None, typer.Option(help="Folder for figures (PNG).")] = None,
     output: OutputFile = None,
     format: CardForm = None,
     allow_network: AllowNetwork = False,
@@ -213,31 +181,13 @@ def compare(
 
     A star marks a difference from the base with p < 0.05: permutation test, Holm's correction.
     """
-    from dialogist_lab.evaluation.report_card import Request, judge
+    from dialogist_lab.evaluation.report_card import Request, card_as, judge
 
     form = output_format_of(output, format, CardFormat.text)
-    card, measures = judge(
-        Request(
-            systems=systems,
-            data=on,
-            kept=predictions,
-            metrics=metrics,
-            encoder=encoder,
-            pack=pack,
-            train=train,
-            base=baseline,
-            headline=_TABLE_4,
-        ),
-        note,
-    )
+    about = (encoder, pack, train, None, baseline, _TABLE_4)
+    card = judge(Request(systems, on, predictions, metrics, *about), note)
     with output_to(output):
-        typer.echo(_card_as(card, form))
-    if plot is not None:
-        from dialogist_lab.evaluation.report_page import draw_all
-
-        plot.mkdir(parents=True, exist_ok=True)
-        for picture in draw_all(card, measures, []):
-            picture.figure.savefig(plot / f"{picture.name}.png", dpi=150)
+        typer.echo(card_as(card, form))
     return 0
 
 
@@ -250,9 +200,6 @@ def report(
         Path | None,
         typer.Option(help="Dialogues with reference summaries (without: runs' training alone)."),
     ] = None,
-    run: Annotated[
-        list[Path] | None, typer.Option(help="A run folder whose training is shown. Repeatable.")
-    ] = None,
     metrics: MetricNames = "all",
     encoder: Encoder = None,
     pack: Pack = None,
@@ -264,33 +211,16 @@ def report(
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Write a self-contained page about systems: figures, cautions, examples, training."""
+    """Write a self-contained page about systems: figures, cautions, examples, training of runs."""
     from dialogist_lab.evaluation.report_card import Request, judge
-    from dialogist_lab.evaluation.report_page import RUN_LOG, draw_all, write_report
+    from dialogist_lab.evaluation.report_page import RUN_LOG, write_report
 
     runs = [Path(name) for name in systems if (Path(name) / RUN_LOG).is_file()]
-    for folder in run or []:
-        if not (folder / RUN_LOG).is_file():
-            raise DataError(f"{folder}: holds no {RUN_LOG}: it is no run folder")
-        runs.append(folder)
     judged = systems if on is not None else [name for name in systems if Path(name) not in runs]
-    card: Card | None = None
-    measures: list[Metric] = []
+    card = None
     if judged:
-        card, measures = judge(
-            Request(
-                systems=judged,
-                data=on,
-                kept=output / "predictions",
-                metrics=metrics,
-                encoder=encoder,
-                pack=pack,
-                train=train,
-                train_sample=train_sample,
-                base=baseline,
-            ),
-            note,
-        )
-    write_report(output, title, card, draw_all(card, measures, runs), examples)
+        about = (encoder, pack, train, train_sample, baseline)
+        card = judge(Request(judged, on, output / "predictions", metrics, *about), note)
+    write_report(output, title, card, runs, examples)
     note(f"the report is in {output / 'report.html'}")
     return 0

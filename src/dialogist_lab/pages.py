@@ -1,31 +1,25 @@
 """Self-contained HTML pages: Jinja2 with escaping on, style and script inside.
 
-A page's Content-Security-Policy allows the script that stands in it, by its hash, and no request
-at all: the browser itself sees to it that nothing is loaded and nothing leaves.
+The browser itself sees to it that nothing is loaded and nothing leaves.
 """
 
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from dialogist.records import JSON
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def displayable(text: str) -> str:
-    """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
-    return text if text.isprintable() else "".join("\ufffd" if _is_refused(c) else c for c in text)
-
-
-def _is_refused(character: str) -> bool:
-    code = ord(character)
-    if code < 0xA0:
-        return character not in "\t\n\r" and (code < 0x20 or code >= 0x7F)
-    return 0xD800 <= code <= 0xDFFF or code & 0xFFFE == 0xFFFE
+def _displayable(value: Any) -> Any:
+    """A text with U+FFFD for what HTML cannot hold: control characters, halves of pairs."""
+    return _REFUSED.sub("\ufffd", value) if type(value) is str else value
 
 
 def asset(name: str) -> str:
@@ -34,51 +28,35 @@ def asset(name: str) -> str:
     return place.read_text(encoding="utf-8")
 
 
-def page_templates() -> Environment:
-    """The templates; every value put into them is escaped unless it is `Markup`."""
-    return Environment(
+def html_page(name: str, css: str, script: str = "", **values: object) -> str:
+    """The page NAME.html.j2 with this script; every value put into it is escaped, unless `Markup`.
+
+    Its Content-Security-Policy allows the script alone, and no request to anywhere.
+    """
+    templates = Environment(
         loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: displayable(value) if type(value) is str else value,
+        finalize=_displayable,
     )
-
-
-def script_data(value: JSON) -> Markup:
-    """JSON that can stand in a script element: nothing in it ends the element."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    for mark in "<>&":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return Markup(text)
-
-
-def content_policy(script: str = "") -> str:
-    """A Content-Security-Policy that allows this script alone, and no request to anywhere."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"script-src 'sha256-{digest}'; " if script else ""
-    return (
-        f"default-src 'none'; {allowed}style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
+    return templates.get_template(f"{name}.html.j2").render(
+        policy=f"default-src 'none'; {allowed}style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        style=Markup(asset("style.css") + asset(css)),
+        script=Markup(script),
+        **values,
     )
 
 
-def people_page(name: str, data: Mapping[str, JSON], **values: object) -> str:
-    """The page NAME.html.j2 on which people work: it keeps what they did under its data's hash.
-
-    ``data``: the page's, for NAME.js; ``values``: the template's.
-    """
-    script = asset("people.js") + asset(f"{name}.js")
+def people_page(name: str, data: Mapping[str, Any], **values: object) -> str:
+    """The page NAME on which people work: it keeps what they did under the hash of its data."""
     digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    return (
-        page_templates()
-        .get_template(f"{name}.html.j2")
-        .render(
-            policy=content_policy(script),
-            style=Markup(asset("style.css") + asset("people.css")),
-            script=Markup(script),
-            page=script_data({"page": digest, **data}),
-            **values,
-        )
-    )
+    text = json.dumps({"page": digest, **data}, separators=(",", ":"))
+    for mark in "<>&":  # nothing in it ends the script element
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    script = asset("people.js") + asset(f"{name}.js")
+    return html_page(name, "people.css", script, page=Markup(text), **values)

@@ -28,8 +28,8 @@ def make_page(
 ) -> int:
     """Make an HTML page on which people compare two systems without knowing whose is which."""
     from dialogist.files import short_names, writing
-    from dialogist_lab.evaluation.predictions import beside, read_data, read_predictions
-    from dialogist_lab.evaluation.rating import rating_page
+    from dialogist_lab.evaluation.people import rating_page
+    from dialogist_lab.evaluation.systems import beside, read_data, read_predictions
 
     dialogues = read_data(on, note)
     placed = [read_predictions(path, note, prediction_key) for path in (a, b)]
@@ -57,7 +57,7 @@ def report_ratings(files: AnswerFiles, output: OutputFile = None) -> int:
 
     An --output that ends with .md gets Markdown.
     """
-    from dialogist_lab.evaluation.rating import rating_report, read_answers
+    from dialogist_lab.evaluation.people import rating_report, read_answers
     from dialogist_lab.evaluation.report_card import markdown_table
 
     tables, notes = rating_report(read_answers(files))
@@ -76,10 +76,10 @@ def preferred_summaries(
 
     A summary counts where more raters prefer it overall and nobody marks it as false.
     """
-    from dialogist_lab.evaluation.rating import preferred_dialogues, read_answers
+    from dialogist_lab.evaluation.people import preferred_dialogues, read_answers
 
-    sheets = read_answers(files)
-    dialogues = list(preferred_dialogues(page, sheets))
+    answers = read_answers(files)
+    dialogues = list(preferred_dialogues(page, answers))
     if not dialogues:
         raise DataError(f"{page}: of no dialogue a summary is preferred that nobody marks as false")
     with output_to(output):
@@ -87,7 +87,7 @@ def preferred_summaries(
             turns = [[turn.speaker, turn.text] for turn in dialogue.utterances]
             record = {"id": dialogue.id, "turns": turns, "summaries": dialogue.references}
             typer.echo(json.dumps(record, ensure_ascii=False))
-    note(f"{len(dialogues)} of {len(sheets.key.ids)} dialogues have a preferred summary")
+    note(f"{len(dialogues)} of {len(answers.key.ids)} dialogues have a preferred summary")
     return 0
 
 
@@ -110,8 +110,8 @@ def annotate(
     from dialogist.files import writing
     from dialogist.records import Summary
     from dialogist.summarizer import Summarizer
-    from dialogist_lab.evaluation.predictions import read_data
-    from dialogist_lab.evaluation.reading_sheet import annotation_page, sample
+    from dialogist_lab.evaluation.people import annotation_page
+    from dialogist_lab.evaluation.systems import read_data, sample
 
     every = [dialogue for file in files for dialogue in read_data(file, note)]
     shown = sample([dialogue for dialogue in every if dialogue.utterances], count, seed)

@@ -1,7 +1,8 @@
 """Metrics that look at output and dialogue: support, copying, order, slots, key points."""
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -10,16 +11,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.forms.key_points import RulePack
 from dialogist.grounding.verification import SureRules
-from dialogist.language.tokens import split_sentences
-from dialogist.records import Dialogue
-from dialogist_lab.evaluation.metric import (
-    Case,
-    Metric,
-    MetricColumn,
-    mean_of,
-    share_of,
-    words_of,
-)
+from dialogist.language.tokens import split_sentences, words_in
+from dialogist_lab.evaluation.metric import Case, Metric, MetricColumn, mean_of, share_of
 from dialogist_lab.evaluation.rouge_bleu import Bleu
 
 
@@ -32,8 +25,8 @@ class Support(Metric):
     name = "faithfulness"
     signature = "faithfulness 2 | dialogist.grounding.SureRules | statements: sentences"
     columns = (
-        MetricColumn("faithfulness.any", "Contradicted", "lower"),
-        MetricColumn("faithfulness.statements", "Contradicted statements", "lower"),
+        MetricColumn("faithfulness.any", "Contradicted"),
+        MetricColumn("faithfulness.statements", "Contradicted statements"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -61,17 +54,17 @@ class Copying(Metric):
     name = "copying"
     signature = f"copying 2 | words in small letters, CJK by character | spans of {_COPIED} words"
     columns = (
-        MetricColumn("copying.copied", "Copied", "neither"),
-        MetricColumn("copying.novel2", "New pairs", "neither"),
-        MetricColumn("copying.compression", "Compression", "neither", "times"),
-        MetricColumn("copying.repeats4", "Repeats", "lower"),
+        MetricColumn("copying.copied", "Copied"),
+        MetricColumn("copying.novel2", "New pairs"),
+        MetricColumn("copying.compression", "Compression"),
+        MetricColumn("copying.repeats4", "Repeats"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of one output; what needs the dialogue has none where there is none."""
-        words = words_of(case.prediction.lower())
+        words = words_in(case.prediction.lower())
         turns = [] if case.dialogue is None else case.dialogue.utterances
-        heard = [words_of(f"{turn.speaker} {turn.text}".lower()) for turn in turns]
+        heard = [words_in(f"{turn.speaker} {turn.text}".lower()) for turn in turns]
         fours = _ngrams(words, 4)
         repeats = share_of(len(fours) > len(set(fours)), 1)
         if not words or not heard:
@@ -114,28 +107,23 @@ class EventOrder(Metric):
 
     name = "order"
     signature = "order 3 | anchors: words of one utterance, no names | pairs: of two utterances"
-    columns = (MetricColumn("order.inversions", "Out of order", "lower"),)
+    columns = (MetricColumn("order.inversions", "Out of order"),)
     only_latin = True
 
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of one output; none where there is no pair."""
         if case.dialogue is None:
             return mean_of(None)
-        places = anchors(case.prediction, case.dialogue)
-        pairs = [(a, b) for a, b in combinations(places, 2) if a != b]
+        holders: dict[str, set[int]] = {}
+        for number, turn in enumerate(case.dialogue.utterances):
+            for word in words_in(turn.text.lower()):
+                holders.setdefault(word, set()).add(number)
+        names = {word for name in case.dialogue.speakers for word in words_in(name.lower())}
+        words = dict.fromkeys(words_in(case.prediction.lower()))
+        places = [holders.get(word, set()) for word in words if len(word) > 3 and word not in names]
+        anchors = [min(place) for place in places if len(place) == 1]
+        pairs = [(a, b) for a, b in combinations(anchors, 2) if a != b]
         return mean_of(100 * fmean(a > b for a, b in pairs) if pairs else None)
-
-
-def anchors(text: str, dialogue: Dialogue) -> list[int]:
-    """The utterances that the anchors of a summary come from, in the summary's order."""
-    holders: dict[str, set[int]] = {}
-    for number, turn in enumerate(dialogue.utterances):
-        for word in words_of(turn.text.lower()):
-            holders.setdefault(word, set()).add(number)
-    names = {word for name in dialogue.speakers for word in words_of(name.lower())}
-    mentioned = dict.fromkeys(words_of(text.lower()))
-    places = [holders.get(word, set()) for word in mentioned if len(word) > 3 and word not in names]
-    return [min(place) for place in places if len(place) == 1]
 
 
 class _Labels:
@@ -146,19 +134,18 @@ class _Labels:
 
 
 class KeyPoints(Metric):
-    """Sequences of key points, each label being a token: the right half of Table 4 of Liu et al.
+    """Sequences of key points, a label being a token: Table 4, right half, of Liu et al. KDD 2019.
 
-    KDD 2019, section 4.2: BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1; and ROUGE-L of what is
-    left when only the pack's key facts stay (Figure 3a). A system's own labels count where it has
-    them, else the rules find them in its text. ``longest``: the most key points of a reference.
+    Section 4.2: BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1; and ROUGE-L of what is left when
+    only the pack's key facts stay (Figure 3a). A system's own labels count where it has them, else
+    the rules find them in its text. BLEU's n-grams are no longer than the longest reference.
     """
 
     name = "key-points"
-    only_latin = True
 
     def __init__(self, pack: RulePack, references: Sequence[str]) -> None:
         self.pack = pack
-        self.find = lru_cache(20_000)(partial(find_labels, pack))
+        self.find = lru_cache(20_000)(self._find)
         self.only_latin = pack.language != "zh"
         self._numbers = {label: str(i) for i, label in enumerate(pack.labels)}
         longest = max((len(self.find(text, "")) for text in references), default=1)
@@ -168,48 +155,38 @@ class KeyPoints(Metric):
             f"{pack.name} | {self._bleu.signature} | a label is a token | "
             "R1 and R2 recall, RL F1 | x 100 | mean over references"
         )
-        [bleu] = self._bleu.columns
         self.columns = (
-            MetricColumn(
-                "key_points.bleu", "Key points BLEU", width=bleu.width, figure=bleu.figure
-            ),
+            replace(self._bleu.columns[0], key="key_points.bleu", title="Key points BLEU"),
             MetricColumn("key_points.rouge1.recall", "Key points R1 R"),
             MetricColumn("key_points.rouge2.recall", "Key points R2 R"),
             MetricColumn("key_points.rougeL.f1", "Key points RL"),
             MetricColumn("key_facts.rougeL.f1", "Key facts RL"),
         )
 
+    def _find(self, text: str, section: str) -> tuple[str, ...]:
+        """The key points that the rules find in a text; none where nothing is said."""
+        parts = self.pack.analyse(text, section) if words_in(text) else ()
+        return tuple(part.label for part in parts)
+
     def measure(self, case: Case) -> Sequence[float]:
         """BLEU's counts, then means over the references."""
-        metadata = {} if case.dialogue is None else case.dialogue.metadata
-        section = str(metadata.get("section", ""))
+        section = str(case.dialogue.metadata.get("section", "")) if case.dialogue else ""
         plan = case.key_points
         labels = self.find(case.prediction, section) if plan is None else plan
         wanted = [self.find(text, section) for text in case.references]
-        facts, wanted_facts = self._facts(labels), [self._facts(each) for each in wanted]
         row = [*self._bleu.measure(Case(self._text(labels), tuple(map(self._text, wanted))))]
         for kind, least in (("rouge1", 1), ("rouge2", 2)):
-            recalls = [
-                100 * self._score(labels, each)[kind].recall
-                for each in wanted
-                if len(each) >= least
-            ]
+            long_enough = [each for each in wanted if len(each) >= least]
+            recalls = [100 * self._score(labels, each)[kind].recall for each in long_enough]
             row += mean_of(fmean(recalls) if recalls else None)
-        for sequence, others in ((labels, wanted), (facts, wanted_facts)):
-            scores = [self._score(sequence, each)["rougeL"] for each in others if sequence or each]
+        for keep in (self.pack.labels, self.pack.key_facts):
+            kept, *others = ([x for x in each if x in keep] for each in (labels, *wanted))
+            scores = [self._score(kept, each)["rougeL"] for each in others if kept or each]
             row += mean_of(100 * fmean(score.fmeasure for score in scores) if scores else None)
         return row
 
     def _score(self, labels: Sequence[str], wanted: Sequence[str]) -> Any:
         return self._rouge.score(self._text(wanted), self._text(labels))
 
-    def _facts(self, labels: Sequence[str]) -> tuple[str, ...]:
-        return tuple(label for label in labels if label in self.pack.key_facts)
-
     def _text(self, labels: Sequence[str]) -> str:
         return " ".join(self._numbers[label] for label in labels)
-
-
-def find_labels(pack: RulePack, text: str, section: str) -> tuple[str, ...]:
-    """The key points that the rules find in a text; none where nothing is said."""
-    return tuple(part.label for part in pack.analyse(text, section)) if words_of(text) else ()

@@ -13,20 +13,20 @@ from sacrebleu.metrics.bleu import BLEU
 
 from dialogist.language.tokens import split_sentences
 from dialogist_lab.evaluation.metric import (
+    CJK,
     Case,
     Floats,
     Metric,
     MetricColumn,
-    mean_and_best,
+    mean_of,
     triple_columns,
 )
 
 ROUGE_TYPES = {"rouge1": "R1", "rouge2": "R2", "rougeL": "RL", "rougeLsum": "RLsum"}
 """The kinds of ROUGE, and what tables call them."""
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LATIN = "\u0000-\u024f"
-_PIECE = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}{_LATIN}_])\w)+|[{_LATIN}]+")
+_PIECE = re.compile(rf"[{CJK}]|(?:(?![{CJK}{_LATIN}_])\w)+|[{_LATIN}]+")
 _WORD = re.compile("[a-z0-9]+")
 
 
@@ -37,10 +37,9 @@ class RougeWords(Tokenizer):  # type: ignore[misc]
     and so is a run of letters of any other script.
     """
 
-    def __init__(self, stemmer: bool = True) -> None:
+    def __init__(self) -> None:
         stem = PorterStemmer().stem
         self._stem = lru_cache(200_000)(lambda word: stem(word) if len(word) > 3 else word)
-        self._stemmer = stemmer
         self._known = lru_cache(50_000)(self._words)  # texts are compared more than once
 
     def tokenize(self, text: str) -> list[str]:
@@ -52,7 +51,7 @@ class RougeWords(Tokenizer):  # type: ignore[misc]
         for piece in [text] if text.isascii() else _PIECE.findall(text):
             latin = piece[:1] <= _LATIN[-1]
             words += _WORD.findall(piece.lower()) if latin else [piece.lower()]
-        return [self._stem(word) for word in words] if self._stemmer else words
+        return [self._stem(word) for word in words]
 
 
 class Rouge(Metric):
@@ -73,17 +72,20 @@ class Rouge(Metric):
         self._scorer = RougeScorer(list(ROUGE_TYPES), tokenizer=RougeWords())
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of `columns`."""
+        """Precision, recall and F1: the means of all kinds, then those of the best references."""
         prediction = "\n".join(split_sentences(case.prediction))
         by_reference = [
             self._scorer.score("\n".join(split_sentences(text)), prediction)
             for text in case.references
         ]
-        numbers = [
-            mean_and_best([[100 * value for value in scores[kind]] for scores in by_reference])
-            for kind in ROUGE_TYPES
-        ]
-        return [n for half in (slice(0, 6), slice(6, 12)) for each in numbers for n in each[half]]
+        means: list[float] = []
+        bests: list[float] = []
+        for kind in ROUGE_TYPES:
+            triples: list[list[float]] = [[*scores[kind]] for scores in by_reference]
+            means += [fmean(values) for values in zip(*triples, strict=True)]
+            best = max(triples, key=lambda triple: triple[2])
+            bests += best
+        return [number for value in (*means, *bests) for number in mean_of(100 * value)]
 
 
 class Bleu(Metric):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.records import Dialogue, Summary
-from dialogist_lab.evaluation.predictions import Output, output_of
+from dialogist_lab.evaluation.systems import Output, output_of
 
 TURNS = ("Ann: Shall we meet at noon?", "Bo: Yes, at Luigi's bar.", "Ann: I bring the report.")
 

@@ -28,7 +28,7 @@ CASES = yaml.safe_load((Path(__file__).parent / "metric_cases.yaml").read_text(e
 def figures(metric: Metric, *cases: Case) -> dict[str, float]:
     """Every figure of a metric."""
     scores = score("system", cases, [str(i) for i in range(len(cases))], [metric])
-    return {column.key: scores.figure(column.key) for column in scores.columns}
+    return {key: scores.figure(key) for key in scores.columns}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -150,8 +150,7 @@ def test_meteor_by_hand(tmp_path, monkeypatch):
     for text in ("the car is red", "The cars is red", "the auto is red"):
         assert figures(meteor, Case(text, ("the car is red",)))["meteor"] == pytest.approx(99.21875)
     # 2 of 3 words each, one chunk of two: 2/3 * (1 - 0.5 / 8).
-    found = figures(meteor, Case("a red bike", ("a red house", "a red bike now")))
-    assert found["meteor.max"] > found["meteor"] > 62.5
+    assert figures(meteor, Case("a red bike", ("a red house",)))["meteor"] == pytest.approx(62.5)
     del meteor  # NLTK leaves WordNet's files open, an error of whatever test comes next
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -201,11 +200,10 @@ def test_bertscore_of_a_local_folder(encoder):
         Case("a " * 200, ("a red dog",)),  # longer than its places: cut, not an error
     ]
     scores = score("system", cases, ["1", "2", "3"], [metric])
-    assert scores.each("bertscore.max.f1")[0] == pytest.approx(100, abs=1e-3)
-    assert scores.each("bertscore.f1")[0] < 100
+    same, other = (metric.measure(Case("a red cat", (text,)))[4] for text in cases[0].references)
+    assert same == pytest.approx(100, abs=1e-3)
+    assert scores.each("bertscore.f1")[0] == pytest.approx((same + other) / 2, abs=1e-3)
     assert scores.each("bertscore.f1")[1] == 0
-    assert scores.each("bertscore.rescaled.max.f1")[0] == pytest.approx(100, abs=1e-3)
-    assert scores.each("bertscore.rescaled.f1")[1] < 0
     assert "sha256:" in metric.signature
     assert "layer 2" in metric.signature
 

@@ -10,23 +10,20 @@ from tests.lab.evaluation.conftest import dialogue
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
-from dialogist_lab.evaluation.predictions import output_of
-from dialogist_lab.evaluation.rating import (
+from dialogist_lab.evaluation.people import (
+    annotation_page,
+    is_sheet,
     preferred_dialogues,
     rating_page,
     rating_report,
     read_answers,
-    sign_test,
-)
-from dialogist_lab.evaluation.reading_sheet import (
-    annotation_page,
-    is_sheet,
     read_sheet,
-    sample,
-    sheet_rows,
+    sheet_item,
     sheet_scores,
+    sign_test,
     write_sheet,
 )
+from dialogist_lab.evaluation.systems import output_of, sample
 
 EVIL = "</script><script>alert('&')</script>"
 
@@ -77,8 +74,8 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
 
 
 def test_a_bare_text_is_read_by_its_sentences():
-    rows = sheet_rows(output_of(Summary("Ann goes. Bo stays."), dialogue()))
-    assert [row.statement for row in rows] == ["Ann goes.", "Bo stays."]
+    rows = sheet_item(output_of(Summary("Ann goes. Bo stays."), dialogue()))["rows"]
+    assert [row["statement"] for row in rows] == ["Ann goes.", "Bo stays."]
 
 
 def filled(tmp_path, *cells: dict[str, str]):
@@ -104,7 +101,7 @@ def test_what_a_reader_found(tmp_path):
         {"verdict": "correct"},
     )
     rows, unread = read_sheet(table)
-    scores = sheet_scores(rows, "sheet")
+    scores = sheet_scores(rows)
     assert (len(rows), unread) == (4, 0)
     expected = {
         "wrong": 25,

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 from dialogist.errors import UsageError
-from dialogist_lab.evaluation.metric import MetricColumn, Scores
-from dialogist_lab.evaluation.resampling import (
+from dialogist_lab.evaluation.metric import (
     Interval,
+    MetricColumn,
+    Scores,
     holm,
     interval_of,
-    krippendorff_alpha,
     paired_differences,
 )
+from dialogist_lab.evaluation.people import krippendorff_alpha
 
 
 def scores_of(values, system="one", ids=None):
     """Scores with one column: the mean of the values."""
-    numbers = np.array([[value, 1.0] for value in values])
+    numbers = np.array([[value, 1.0] for value in values]).reshape(-1, 2)
     names = tuple(ids or map(str, range(len(values))))
-    return Scores(system, names, (MetricColumn("f", "F"),), numbers, {"m": "v1"})
+    return Scores(system, names, {"f": MetricColumn("f", "F")}, {"f": numbers}, {"m": "v1"})
 
 
 def test_an_interval_holds_the_mean_as_often_as_it_says():
@@ -34,8 +35,7 @@ def test_an_interval_holds_the_mean_as_often_as_it_says():
 
 def test_no_interval_of_a_single_output_or_none():
     assert math.isnan(interval_of(scores_of([3.0]), "f").low)
-    empty = Scores("one", ("1", "2"), (MetricColumn("f", "F"),), np.zeros((2, 2)), {})
-    assert interval_of(empty, "f").text(1) == "-"
+    assert interval_of(scores_of([]), "f").text(1) == "-"
 
 
 def test_equal_outputs_have_an_interval_without_width():

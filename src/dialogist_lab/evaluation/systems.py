@@ -1,25 +1,31 @@
-"""What systems say about dialogues: asked and kept, or read from anyone's file of predictions."""
+"""Whose summaries are judged: baselines, writers, run folders, anyone's files of predictions."""
 
 import csv
 import hashlib
 import io
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from dialogist.cli.console import Meter
 from dialogist.errors import DataError, UsageError
 from dialogist.files import reading, write_text_atomically
 from dialogist.formats import read_dialogues
-from dialogist.formats.fields import ID_KEYS
+from dialogist.formats.fields import ID_KEYS, shortlist
+from dialogist.formats.json_records import json_values
+from dialogist.formats.read_options import ProblemReporter
+from dialogist.formats.source import source_of_bytes
+from dialogist.language.tokens import words_in
 from dialogist.records import Dialogue, Summary
 from dialogist.summarizer import Summarizer
-from dialogist_lab.evaluation.baselines import find_baseline
 from dialogist_lab.evaluation.metric import Case
+from dialogist_lab.evaluation.rouge_bleu import RougeWords
 
 Note = Callable[[str], None]
 
@@ -59,11 +65,6 @@ class Output:
         """What the system said."""
         return self.summary.text
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether it ends at a limit of its writer."""
-        return any(warning.kind == "cut" for warning in self.summary.warnings)
-
     def case(self, labels: Sequence[str] = ()) -> Case:
         """What metrics measure; a plan counts where all its sections are among ``labels``."""
         plan = tuple(s.section for s in self.summary.statements if s.section)
@@ -73,33 +74,23 @@ class Output:
 
 def output_of(summary: Summary, dialogue: Dialogue, missing: bool = False) -> Output:
     """A summary beside its dialogue and the references of that."""
-    return Output(
-        replace(summary, id=dialogue.id), spoken_texts(dialogue.references), dialogue, missing
-    )
+    references = tuple(text for text in dialogue.references if text.strip())
+    return Output(replace(summary, id=dialogue.id), references, dialogue, missing)
 
 
-def spoken_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts that say something."""
-    return tuple(text for text in texts if text.strip())
-
-
-def read_data(path: Path, note: Note, limit: int | None = None) -> list[Dialogue]:
+def read_data(path: Path, note: Note) -> list[Dialogue]:
     """The dialogues of a file; bad records are noted and left out."""
-    dialogues = []
-    for dialogue in read_dialogues(path, on_problem=lambda p: note(str(p)), on_note=note):
-        dialogues.append(dialogue)
-        if len(dialogues) == limit:
-            break
-    return dialogues
+    return list(read_dialogues(path, on_problem=lambda p: note(str(p)), on_note=note))
 
 
-def with_references(dialogues: Sequence[Dialogue], path: Path, note: Note) -> list[Dialogue]:
-    """The dialogues that have a reference; how many have none is noted.
+def read_with_references(path: Path, note: Note, limit: int | None = None) -> list[Dialogue]:
+    """Those of the first ``limit`` dialogues that have a reference.
 
     Raises:
         DataError: none has.
     """
-    chosen = [dialogue for dialogue in dialogues if spoken_texts(dialogue.references)]
+    dialogues = read_data(path, note)[:limit]
+    chosen = [d for d in dialogues if any(text.strip() for text in d.references)]
     if not chosen:
         raise DataError(f"{path}: no dialogue there has a reference summary: nothing to evaluate")
     if len(chosen) < len(dialogues):
@@ -107,12 +98,117 @@ def with_references(dialogues: Sequence[Dialogue], path: Path, note: Note) -> li
     return chosen
 
 
+_EXTRACT = re.compile(r"(lead|longest)-([1-9]\d{0,8})")
+
+
+def find_baseline(name: str) -> Callable[[Dialogue], Summary] | None:
+    """The baseline of that name; None where the name is no baseline's.
+
+    ``lead-N`` and ``longest-N``: N utterances, one a line in their order. ``turns:ROLE``: all turns
+    of a role or speaker. ``constant:TEXT``: the same for every dialogue.
+
+    Raises:
+        UsageError: ``constant:`` or ``turns:`` without a text.
+    """
+    kind, colon, rest = name.partition(":")
+    if colon and kind in ("constant", "turns"):
+        if not rest.strip():
+            raise UsageError(f"baseline '{name}': write constant:TEXT or turns:ROLE")
+        if kind == "constant":
+            return lambda dialogue: Summary(rest, dialogue.id, writer=name)
+        return lambda dialogue: extract(dialogue, _turns_of(dialogue, rest.casefold()), name)
+    match = _EXTRACT.fullmatch(name)
+    if match is None:
+        return None
+
+    def baseline(dialogue: Dialogue) -> Summary:
+        turns = dialogue.utterances
+        spoken = [i for i, turn in enumerate(turns) if turn.text.strip()]
+        if match[1] == "longest":
+            spoken.sort(key=lambda i: -len(turns[i].text))
+        return extract(dialogue, spoken[: int(match[2])], name)
+
+    return baseline
+
+
+def _turns_of(dialogue: Dialogue, wanted: str) -> list[int]:
+    turns = dialogue.utterances
+    roles = [i for i, turn in enumerate(turns) if turn.role.casefold() == wanted]
+    return roles or [i for i, turn in enumerate(turns) if turn.speaker.casefold() == wanted]
+
+
+def _lines(dialogue: Dialogue) -> list[str]:
+    turns = dialogue.utterances
+    return [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns]
+
+
+def extract(dialogue: Dialogue, chosen: Iterable[int], name: str) -> Summary:
+    """The chosen utterances as ``speaker: text``, one a line, in their order."""
+    lines = _lines(dialogue)
+    text = "\n".join(lines[i] for i in sorted(chosen))
+    return Summary(text, dialogue.id, "ok" if text else "empty", writer=name)
+
+
+_WORDS = RougeWords()
+
+
+def oracle(dialogue: Dialogue) -> Summary:
+    """The extract that shares most with the references: what extraction could reach, nearly.
+
+    Greedy (Nallapati et al. 2017, section 3.2): add the utterance that raises the mean over the
+    references of ROUGE-1 F1 + ROUGE-2 F1 most, while one does. It reads the references: a row of a
+    table, and never a system.
+    """
+
+    def grams(text: str) -> list[Counter[object]]:
+        words = _WORDS.tokenize(text)
+        return [Counter(words), Counter(pairwise(words))]
+
+    references = [grams(text) for text in dialogue.references]
+
+    def f1(extract: list[Counter[object]]) -> float:
+        pairs = [pair for reference in references for pair in zip(extract, reference, strict=True)]
+        return sum(2 * (a & b).total() / (a.total() + b.total()) for a, b in pairs if a or b)
+
+    left = {i: grams(line) for i, line in enumerate(_lines(dialogue))}
+    left = {i: each for i, each in left.items() if dialogue.utterances[i].text.strip()}
+    chosen: list[int] = []
+    so_far: list[Counter[object]] = [Counter(), Counter()]
+    reached = 0.0
+    while left:
+        longer = {i: [a + b for a, b in zip(so_far, left[i], strict=True)] for i in left}
+        gains = {i: f1(extract) for i, extract in longer.items()}
+        best = max(gains, key=lambda i: gains[i])
+        if gains[best] <= reached:
+            break
+        reached, so_far = gains[best], longer[best]
+        chosen.append(best)
+        del left[best]
+    return extract(dialogue, chosen, "oracle")
+
+
+def most_central(texts: Sequence[str]) -> str:
+    """The text most like all others: the mean of shared distinct words (of many: the first 1,000).
+
+    It is the pattern that people themselves write by, and a constant to beat.
+    """
+    words = [set(words_in(text.casefold())) for text in texts[:1_000]]
+
+    def likeness(i: int) -> float:
+        return fmean(2 * len(words[i] & w) / max(1, len(words[i]) + len(w)) for w in words)
+
+    return texts[max(range(len(words)), key=likeness)]
+
+
+def sample(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogue]:
+    """Up to ``count`` dialogues at random; a smaller count is the head of a larger one."""
+    lots = [hashlib.sha256(f"{seed} {n}".encode()).digest() for n in range(len(dialogues))]
+    return [dialogues[n] for n in sorted(range(len(dialogues)), key=lots.__getitem__)[:count]]
+
+
 @dataclass(frozen=True, slots=True)
 class System:
-    """Whose summaries are judged: a baseline, a writer, or a file of predictions.
-
-    ``name`` is that of the table. Where ``file`` is None, ``summarize`` is asked.
-    """
+    """Whose summaries are judged: a file of predictions, or what ``summarize`` writes."""
 
     name: str
     file: Path | None = None
@@ -129,8 +225,7 @@ def find_system(name: str) -> System:
     """The system of that name: a baseline, a file of predictions, a folder with a run, a writer.
 
     Raises:
-        UsageError: there is no such system.
-        DialogistError: a model's folder is at fault.
+        DialogistError: there is no such system, or a model's folder is at fault.
     """
     baseline = find_baseline(name)
     if baseline is not None:
@@ -139,8 +234,7 @@ def find_system(name: str) -> System:
     if path.is_file():
         return System(path.name.removesuffix(path.suffix).removesuffix(".predictions"), path)
     if path.is_dir():
-        summarizer = Summarizer(f"model:{path}")
-        return System(path.name, summarize=summarizer.stream)
+        return System(path.name, summarize=Summarizer(f"model:{path}").stream)
     return System(name, summarize=Summarizer(name).stream)
 
 
@@ -148,7 +242,7 @@ def find_systems(names: Sequence[str]) -> list[System]:
     """The systems in their order, under different names.
 
     Raises:
-        UsageError: there is no such system, or one is there twice.
+        DialogistError: there is no such system, or one is there twice.
     """
     systems: list[System] = []
     for name in names:
@@ -172,7 +266,8 @@ def outputs_of(
     """What a system says about dialogues, in their order.
 
     A file of predictions is read. Any other system is asked, and ``kept`` holds its summaries as
-    JSON lines as they come: a second call goes on where the first one stopped.
+    JSON lines as they come: a second call goes on where the first one stopped. A summary is made
+    again where the dialogue, or a file of the system, has changed.
 
     Raises:
         DataError: the file does not fit the dialogues; ``kept`` holds something else.
@@ -180,30 +275,38 @@ def outputs_of(
     if system.file is not None:
         placed = read_predictions(system.file, note, prediction_key)
         return beside(system.file, placed, dialogues, note, missing_as_empty)
-    keys = [_digest(system.name, _state_of(system.name), dialogue) for dialogue in dialogues]
+    assert system.summarize is not None
+    place = Path(system.name.partition(":")[2] or system.name)
+    files = sorted(place.rglob("*")) if place.is_dir() else [place] if place.is_file() else []
+    state = [[str(p), p.stat().st_size, p.stat().st_mtime_ns] for p in files]
+
+    def key_of(dialogue: Dialogue) -> str:
+        turns = [[u.speaker, u.text, u.role] for u in dialogue.utterances]
+        content = [system.name, state, dialogue.id, turns, dict(dialogue.profile)]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:24]
+
+    keys = [key_of(dialogue) for dialogue in dialogues]
     summaries = _kept_summaries(kept)
     left = [(k, d) for k, d in zip(keys, dialogues, strict=True) if k not in summaries]
     if left and len(left) < len(dialogues):
         note(f"{system.name}: {len(dialogues) - len(left)} summaries are in {kept} already")
-    assert system.summarize is not None
     kept.parent.mkdir(parents=True, exist_ok=True)
+    meter = Meter(f"{system.name}: summarized", len(left), "dialogues")
     with kept.open("a", encoding="utf-8") as file:
         made = system.summarize(dialogue for _, dialogue in left)
-        noted = time.monotonic()
         for number, ((key, _), summary) in enumerate(zip(left, made, strict=True), 1):
-            if time.monotonic() > noted + 30:
-                noted = time.monotonic()
-                note(f"{system.name}: {number} of {len(left)} dialogues summarized")
             summaries[key] = summary
-            if summary.status != "error":  # tried again: it may have been the network
-                file.write(_line(key, summary))
-                file.flush()
-    lines = (_line(key, summaries[key]) for key in keys if summaries[key].status != "error")
-    write_text_atomically(kept, "".join(lines))
+            file.write(_line(key, summary))
+            file.flush()
+            meter.update(number)
+    meter.finish()
+    write_text_atomically(kept, "".join(_line(key, summaries[key]) for key in keys))
     return [output_of(summaries[k], d) for k, d in zip(keys, dialogues, strict=True)]
 
 
 def _line(key: str, summary: Summary) -> str:
+    if summary.status == "error":
+        return ""  # tried again: it may have been the network
     text = json.dumps({"key": key, **summary.to_json()}, ensure_ascii=False)
     return text.encode("utf-8", "replace").decode() + "\n"  # half of a pair cannot be written
 
@@ -226,20 +329,6 @@ def _kept_summaries(path: Path) -> dict[str, Summary]:
     return summaries
 
 
-def _state_of(name: str) -> list[object]:
-    """What changes when the model behind a name does: its files, their sizes and times."""
-    place = Path(name.partition(":")[2] or name)
-    files = sorted(place.rglob("*")) if place.is_dir() else [place] if place.is_file() else []
-    stats = ((str(path), path.stat()) for path in files)
-    return [[path, stat.st_size, stat.st_mtime_ns] for path, stat in stats]
-
-
-def _digest(name: str, state: object, dialogue: Dialogue) -> str:
-    turns = [[u.speaker, u.text, u.role] for u in dialogue.utterances]
-    content = json.dumps([name, state, dialogue.id, turns, dict(dialogue.profile)])
-    return hashlib.sha256(content.encode()).hexdigest()[:24]
-
-
 def read_predictions(path: Path, note: Note, prediction_key: str = "") -> list[Output]:
     """The outputs of a file in their order; a bad record is noted and left out.
 
@@ -251,24 +340,17 @@ def read_predictions(path: Path, note: Note, prediction_key: str = "") -> list[O
     Raises:
         DataError: it cannot be read, is no text, or no field in it is an output.
     """
-    with reading(path):
-        data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except ValueError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
     outputs: list[Output] = []
     key = identity = ""
-    for number, record in _records(path, text, note):
+    for number, record in _records(path, note, prediction_key):
         if not key:
             names = {name.lower(): name for name in reversed(list(record))}
             key = prediction_key or next((names[k] for k in PREDICTION_KEYS if k in names), "")
             identity = next((names[k] for k in ID_KEYS if k in names), "")
             if key not in record:
-                there = ", ".join(sorted(name[:40] for name in record)[:12])
                 raise DataError(
-                    f"{path}, record {number}: has no {key or 'output'} (but: {there}); say which "
-                    "it is with --prediction-key"
+                    f"{path}, record {number}: has no {key or 'output'} (but: "
+                    f"{shortlist(sorted(record), 12)}); say which it is with --prediction-key"
                 )
         try:
             outputs.append(_output(record, key, identity))
@@ -283,7 +365,7 @@ def _output(record: Mapping[str, Any], key: str, identity: str) -> Output:
     text = record[key]
     if text is not None and not isinstance(text, str):
         raise DataError(f"'{key}' is no text")
-    name = str(record[identity]) if identity and record.get(identity) is not None else ""
+    name = str(record[identity]) if record.get(identity) is not None else ""
     if record.get("schema_version") in (3, 4):
         summary = Summary.from_json(record)
     else:
@@ -292,42 +374,34 @@ def _output(record: Mapping[str, Any], key: str, identity: str) -> Output:
     for other, value in record.items():
         if other != key and _REFERENCES.fullmatch(other):
             references += value if isinstance(value, list) else [value]
-    texts = [text for text in references if isinstance(text, str)]
-    return Output(replace(summary, id=name), spoken_texts(texts), missing=text is None)
+    texts = tuple(text for text in references if isinstance(text, str) and text.strip())
+    return Output(replace(summary, id=name), texts, missing=text is None)
 
 
-def _records(path: Path, text: str, note: Note) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each record of a file with its number, from 1."""
-    table = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
-    if table:
+def _records(path: Path, note: Note, key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each record of a file with the number of its row, or of its line."""
+    with reading(path):
+        data = path.read_bytes()
+    report = ProblemReporter(str(path), False, lambda problem: note(str(problem)), note)
+    texts = [line.text for line in source_of_bytes(data, str(path)).lines(report)]
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
+    if delimiter:
         csv.field_size_limit(1 << 28)  # the module's own is 128 kB
-        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=table)
-        yield from ((number, dict(row)) for number, row in enumerate(rows, 1))
-        return
-    if not text.lstrip().startswith(("{", "[", '"')):
-        lines = text.removesuffix("\n").split("\n") if text.strip() else []
-        yield from ((number, {"prediction": line}) for number, line in enumerate(lines, 1))
-        return
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        whole = None  # JSON lines, most likely
-    if isinstance(whole, dict):
-        is_table = all(value is None or isinstance(value, str) for value in whole.values())
-        texts = is_table and not any(key in whole for key in (*PREDICTION_KEYS, *ID_KEYS))
-        pairs = ({"id": key, "prediction": value} for key, value in whole.items())
-        yield from enumerate(pairs if texts else [whole], 1)
-        return
-    for number, value in enumerate(whole or text.splitlines(), 1):
-        try:
-            record = json.loads(value) if whole is None and value.strip() else value
-        except ValueError as error:
-            note(f"{path}, record {number}: left out: no JSON: {error}")
-            continue
-        if isinstance(record, dict):
-            yield number, record
-        elif isinstance(record, str) and record:
-            yield number, {"prediction": record}
+        table = io.StringIO("\n".join(texts).lstrip("\ufeff"), newline="")
+        yield from enumerate(csv.DictReader(table, delimiter=delimiter), 1)
+    elif not "".join(texts).lstrip("\ufeff \t").startswith(("{", "[", '"')):
+        yield from ((number, {"prediction": text}) for number, text in enumerate(texts, 1))
+    else:
+        names = {key, *PREDICTION_KEYS, *ID_KEYS}
+        for number, value, _ in json_values(source_of_bytes(data, str(path)), report):
+            if isinstance(value, str):
+                yield number, {"prediction": value}
+            elif isinstance(value, dict) and (
+                names & set(value) or not all(isinstance(v, str | None) for v in value.values())
+            ):
+                yield number, value
+            elif isinstance(value, dict):  # an object of ids and texts
+                yield from ((number, {"id": k, "prediction": v}) for k, v in value.items())
 
 
 def beside(
@@ -343,36 +417,32 @@ def beside(
         DataError: ids are missing, unknown, or there twice; or without ids the counts differ.
     """
     ids, wanted = [output.id for output in placed], [dialogue.id for dialogue in dialogues]
-    if not any(ids) or ids == wanted:
+    if not any(ids):
         if len(placed) != len(dialogues):
             raise DataError(
                 f"{path}: {len(placed)} outputs without ids, but {len(dialogues)} dialogues"
             )
-        if not any(ids):
-            note(f"{path}: has no ids: taken line by line")
-        numbered = dict(enumerate(placed))
-        chosen = [numbered[i] for i in range(len(dialogues))]
+        note(f"{path}: has no ids: taken line by line")
+        chosen = list(placed)
+    elif ids == wanted:
+        chosen = list(placed)
     else:
         for name, several in (("the data", wanted), (str(path), ids)):
             twice = [key for key, count in Counter(several).items() if count > 1]
             if twice:
-                raise DataError(f"{name}: the id {_few(twice)} is there more than once")
-        if not set(ids) & set(wanted):
-            raise DataError(f"{path}: none of its ids ({_few(ids)}) is in the data")
-        if len(set(ids) - set(wanted)):
-            note(f"{path}: {len(set(ids) - set(wanted))} outputs of dialogues not evaluated here")
+                raise DataError(f"{name}: the id {shortlist(twice, 3)} is there more than once")
+        unknown = set(ids) - set(wanted)
+        if len(unknown) == len(ids):
+            raise DataError(f"{path}: none of its ids ({shortlist(ids, 3)}) is in the data")
+        if unknown:
+            note(f"{path}: {len(unknown)} outputs of dialogues not evaluated here")
         by_id = dict(zip(ids, placed, strict=True))
         absent = Output(Summary("", status="empty"), missing=True)
         chosen = [by_id.get(key, absent) for key in wanted]
     lacking = [d.id for d, output in zip(dialogues, chosen, strict=True) if output.missing]
     if lacking and not missing_as_empty:
         raise DataError(
-            f"{path}: no output for {len(lacking)} dialogues ({_few(lacking)}); "
+            f"{path}: no output for {len(lacking)} dialogues ({shortlist(lacking, 3)}); "
             "--missing-as-empty counts these as empty outputs"
         )
     return [output_of(o.summary, d, o.missing) for o, d in zip(chosen, dialogues, strict=True)]
-
-
-def _few(ids: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name[:40]}'" for name in ids[:3])
-    return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
