@@ -55,9 +55,6 @@ def evaluate(
         typer.Argument(help="Dialogues with reference summaries (without: those of the file)."),
     ] = None,
     metrics: MetricNames = "rouge,faithfulness,copying",
-    references: Annotated[
-        str, typer.Option(help="Several references: average, or concatenated into one text.")
-    ] = "average",
     encoder: Encoder = None,
     pack: Pack = None,
     train_sample: TrainSample = None,
@@ -79,10 +76,6 @@ def evaluate(
     prediction_key: Annotated[
         str, typer.Option(help="Key of the prediction in a file (default: the usual names).")
     ] = "",
-    missing_as_empty: Annotated[
-        bool,
-        typer.Option("--missing-as-empty", help="A missing prediction is an empty one."),
-    ] = False,
     no_floors: Annotated[
         bool, typer.Option("--no-floors", help="Leave out baselines and upper bounds.")
     ] = False,
@@ -96,8 +89,6 @@ def evaluate(
     from dialogist_lab.evaluation.report_card import Request, card_as, judge
     from dialogist_lab.evaluation.systems import find_system, outputs_of, read_data, sample
 
-    if references not in ("average", "concatenated"):
-        raise UsageError(f"--references {references}: write average or concatenated")
     if read is not None:
         if data is None:
             raise UsageError("--read: say which dialogues are to be read: evaluate SYSTEM DATA")
@@ -123,11 +114,9 @@ def evaluate(
             pack=pack,
             train=train,
             train_sample=train_sample,
-            concatenated=references == "concatenated",
             limit=limit,
             baselines=not no_floors,
             prediction_key=prediction_key,
-            missing_as_empty=missing_as_empty,
         )
         text = card_as(judge(request, note), form)
     with output_to(output):

@@ -32,14 +32,15 @@ def make_page(
     from dialogist_lab.evaluation.systems import beside, read_data, read_predictions
 
     dialogues = read_data(on, note)
-    placed = [read_predictions(path, note, prediction_key) for path in (a, b)]
-    known = [{output.id for output in outputs if not output.missing} for outputs in placed]
-    both = [d for d in dialogues if d.id in known[0] & known[1]] or dialogues
-    if len(both) < len(dialogues):
-        note(f"{len(both)} of {len(dialogues)} dialogues have a summary of both systems")
-    first, second = (beside(p, o, both, note) for p, o in zip((a, b), placed, strict=True))
+    first, second = (
+        beside(path, read_predictions(path, note, prediction_key), dialogues, note)
+        for path in (a, b)
+    )
+    both = zip(first, second, strict=True)
+    pairs = [(x, y) for x, y in both if not (x.missing or y.missing)]
+    if len(pairs) < len(dialogues):
+        note(f"{len(pairs)} of {len(dialogues)} dialogues have a summary of both systems")
     names = short_names([str(a), str(b)])
-    pairs = list(zip(first, second, strict=True))
     page, shown, identical = rating_page(pairs, (names[0], names[1]), count, seed)
     if not shown:
         raise DataError(f"{a} and {b}: say the same about every dialogue")

@@ -25,8 +25,8 @@ class Support(Metric):
     name = "faithfulness"
     signature = "faithfulness 2 | dialogist.grounding.SureRules | statements: sentences"
     columns = (
-        MetricColumn("faithfulness.any", "Contradicted"),
-        MetricColumn("faithfulness.statements", "Contradicted statements"),
+        MetricColumn("faithfulness.any", "Contradicted", "lower"),
+        MetricColumn("faithfulness.statements", "Contradicted statements", "lower"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -54,10 +54,10 @@ class Copying(Metric):
     name = "copying"
     signature = f"copying 2 | words in small letters, CJK by character | spans of {_COPIED} words"
     columns = (
-        MetricColumn("copying.copied", "Copied"),
-        MetricColumn("copying.novel2", "New pairs"),
-        MetricColumn("copying.compression", "Compression"),
-        MetricColumn("copying.repeats4", "Repeats"),
+        MetricColumn("copying.copied", "Copied", "neither"),
+        MetricColumn("copying.novel2", "New pairs", "neither"),
+        MetricColumn("copying.compression", "Compression", "neither"),
+        MetricColumn("copying.repeats4", "Repeats", "lower"),
     )
 
     def measure(self, case: Case) -> Sequence[float]:
@@ -107,7 +107,7 @@ class EventOrder(Metric):
 
     name = "order"
     signature = "order 3 | anchors: words of one utterance, no names | pairs: of two utterances"
-    columns = (MetricColumn("order.inversions", "Out of order"),)
+    columns = (MetricColumn("order.inversions", "Out of order", "lower"),)
     only_latin = True
 
     def measure(self, case: Case) -> Sequence[float]:

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,14 @@ def ratio(sums: Floats) -> Floats:
 class MetricColumn:
     """A figure: its key (``rouge1.f1``), its title in tables (``R1``), and how it is made.
 
-    Each output has ``width`` numbers for it. ``figure`` makes (R, width) sums of these into (R,)
-    figures, NaN where there is nothing to measure; `ratio` makes means and shares.
+    ``better``: ``neither`` where a human's value is (length, novelty). Each output has ``width``
+    numbers for it. ``figure`` makes (R, width) sums of these into (R,) figures, NaN where there is
+    nothing to measure; `ratio` makes means and shares.
     """
 
     key: str
     title: str
+    better: Literal["higher", "lower", "neither"] = "higher"
     width: int = 2
     figure: Callable[[Floats], Floats] = ratio
 

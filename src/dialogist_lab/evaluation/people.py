@@ -53,12 +53,11 @@ READING_ERRORS = {
 
 SheetRow: TypeAlias = Mapping[str, str]
 SHEET_COLUMNS = (
-    *("dialogue", "group", "statement", "check", "evidence", "transcript"),
+    *("dialogue", "statement", "check", "evidence", "transcript"),
     *("verdict", "error", "facts", "held", "note"),
 )
-"""A row is a statement. ``group``: the dialogue's kind, if its metadata name one; ``check``: the
-tool's own verdict. ``transcript``, ``facts`` and ``held`` stand in the first row of a dialogue: how
-many key facts it has, and how many of these the summary holds in full."""
+"""A row is a statement. ``check`` is the tool's own verdict. ``transcript``, ``facts`` and ``held``
+stand in the first row of a dialogue: how many key facts it has, and how many the summary holds."""
 
 
 def _turns(dialogue: Dialogue) -> list[list[str]]:
@@ -108,8 +107,7 @@ def sheet_item(output: Output) -> dict[str, Any]:
     for statement in statements:
         spans = [(turns[s.utterance], s) for s in statement.evidence if s.utterance < len(turns)]
         row = dict.fromkeys(SHEET_COLUMNS, "")
-        row["dialogue"], row["group"] = dialogue.id, str(dialogue.metadata.get("kind", ""))
-        row["statement"], row["check"] = statement.text, statement.verdict
+        row |= {"dialogue": dialogue.id, "statement": statement.text, "check": statement.verdict}
         row["evidence"] = "\n".join(
             f"{turn.speaker}: {turn.text[span.start : span.end]}" for turn, span in spans
         )
@@ -212,10 +210,9 @@ def sheet_scores(rows: Sequence[SheetRow]) -> Scores:
     shares.append(("facts", "key facts held", facts))
     for error in sorted({row["error"] for row in rows} - {""}):
         share(f"error.{error}", f"wrong by {error}", ("error", error))
-    for field, noun in (("check", "statements"), ("group", "dialogues")):
-        for value in sorted({row[field] for row in rows} - {""}):
-            title = f"wrong, of {value} {noun}"
-            share(f"{field}.{value}", title, ("verdict", "wrong"), (field, value))
+    for check in sorted({row["check"] for row in rows} - {""}):
+        title = f"wrong, of {check} statements"
+        share(f"check.{check}", title, ("verdict", "wrong"), ("check", check))
     columns = {key: MetricColumn(key, title) for key, title, _ in shares}
     numbers = {
         key: np.array([share_of(*count(group)) for group in groups.values()])

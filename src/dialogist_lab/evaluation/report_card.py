@@ -70,36 +70,29 @@ def make_metrics(
         ModelError: the encoder's folder cannot be read.
     """
 
-    def bertscore() -> Metric:
-        if encoder is None:
-            raise UsageError("bertscore needs --encoder, the folder of a copy of roberta-large")
-        return BertScore(encoder)
-
-    def key_points() -> Metric:
-        if pack is None:
-            raise UsageError("key-points need --pack, a rule pack")
-        return KeyPoints(load_pack(pack), references)
-
     makers: dict[str, Callable[[], Metric]] = {
         "rouge": Rouge,
         "bleu": lambda: Bleu(chinese=is_cjk(references)),
         "meteor": Meteor,
-        "bertscore": bertscore,
+        "bertscore": lambda: BertScore(encoder or Path()),
         "faithfulness": Support,
         "copying": Copying,
         "order": EventOrder,
-        "key-points": key_points,
+        "key-points": lambda: KeyPoints(load_pack(pack or ""), references),
     }
+    needs = {"bertscore": ("--encoder", encoder), "key-points": ("--pack", pack)}
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     for name in wanted:
         if name not in (*makers, "all"):
             known = ", ".join(makers)
             raise UsageError(f"no metric '{name}'{nearest(name, makers)}; there are {known}, all")
-    extra = (("bertscore", encoder), ("key-points", pack))
-    wanted += [name for name, given in extra if given is not None]
+    wanted += [name for name, (_, given) in needs.items() if given is not None]
     metrics: list[Metric] = []
     for name in makers if "all" in wanted else dict.fromkeys(wanted):
+        flag, given = needs.get(name, ("", name))
         try:
+            if given is None:
+                raise UsageError(f"{name} needs {flag}")
             metrics.append(makers[name]())
         except DialogistError as error:
             if "all" not in wanted:
@@ -269,11 +262,9 @@ class Request:
     train_sample: Path | None = None
     base: str = ""
     headline: Sequence[str] = ("rouge1.f1", "rouge2.f1", MAIN, "rougeLsum.f1")
-    concatenated: bool = False
     limit: int | None = None
     baselines: bool = True
     prediction_key: str = ""
-    missing_as_empty: bool = False
 
 
 def judge(request: Request, note: Note) -> Card:
@@ -288,8 +279,7 @@ def judge(request: Request, note: Note) -> Card:
         name = f"{system.file_name}.{file.name.partition('.')[0]}.predictions.jsonl"
         kept = request.kept if request.kept.suffix == ".jsonl" else request.kept / name
         place = kept.with_name(prefix + kept.name)
-        how = request.prediction_key, request.missing_as_empty
-        return outputs_of(system, dialogues, place, note, *how)
+        return outputs_of(system, dialogues, place, note, request.prediction_key)
 
     systems = find_systems(request.systems)
     dialogues = read_with_references(data, note, request.limit) if data is not None else []
@@ -297,15 +287,13 @@ def judge(request: Request, note: Note) -> Card:
     for system in systems:
         if data is not None:
             outputs = ask(system, dialogues, data, "")
-        elif system.file is None:
+        elif system.path is None or system.summarize is not None:
             raise UsageError(f"{system.name}: say which dialogues it shall summarize")
         else:
-            placed = read_predictions(system.file, note, request.prediction_key)
+            placed = read_predictions(system.path, note, request.prediction_key)
             outputs = [output for output in placed if output.references]
             if not outputs:
-                raise UsageError(f"{system.file}: holds no references: say which data it is about")
-        if request.concatenated:
-            outputs = [replace(o, references=(" ".join(o.references),)) for o in outputs]
+                raise UsageError(f"{system.path}: holds no references: say which data it is about")
         by_name[system.name] = outputs
     outputs = next(iter(by_name.values()))
     for name, others in by_name.items():
@@ -317,7 +305,7 @@ def judge(request: Request, note: Note) -> Card:
     if request.train_sample is not None:
         chosen = sample(read_with_references(request.train_sample, note), TRAIN_SAMPLE, 1)
         for system in systems:
-            if system.file is None:
+            if system.summarize is not None:
                 placed = ask(system, chosen, request.train_sample, "train-")
                 rows.append(make_row(system.name, "train", placed, metrics))
     if request.baselines:
@@ -372,15 +360,13 @@ Table = list[list[str]]
 def card_tables(card: Card) -> list[Table]:
     """Figures with intervals, four columns at a time; differences with tests; lengths of outputs.
 
-    Beside the headline stand the columns that a person looks at: no parts of F1, no best of the
-    references. A ``*`` is p < 0.05 after Holm's correction.
+    All columns but the parts of an F1. A ``*`` is p < 0.05 after Holm's correction.
     """
     keys = list(card.titles)
     others = [
         key
         for key in keys
         if key not in card.headline
-        and ".max" not in key
         and not (key.endswith((".precision", ".recall")) and f"{key.rpartition('.')[0]}.f1" in keys)
         and any(not math.isnan(row.figures[key].figure) for row in card.rows)
     ]

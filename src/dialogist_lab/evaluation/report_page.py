@@ -27,7 +27,6 @@ from dialogist_lab.evaluation.report_card import (
     card_tables,
     card_title,
 )
-from dialogist_lab.evaluation.systems import Output
 from dialogist_lab.pages import html_page
 
 RUN_LOG = "log.jsonl"
@@ -173,7 +172,7 @@ def draw_learning(runs: Sequence[Path]) -> list[Picture]:
         return []
     figure, (loss, rouge) = _panels(2, width=4.2)
     for run, colour in zip(runs, _COLOURS * len(runs), strict=False):
-        records = epochs_of(run)
+        records = _epochs_of(run)
         train = "train_nll" if any("train_nll" in record for record in records) else "train_loss"
         curves = ((loss, train, "--"), (loss, "dev_loss", "-"), (rouge, "dev_rougeL", "-"))
         for ax, key, style in curves:
@@ -189,7 +188,7 @@ def draw_learning(runs: Sequence[Path]) -> list[Picture]:
     return [Picture("learning", "Training", caption, figure)]
 
 
-def epochs_of(run: Path) -> list[dict[str, Any]]:
+def _epochs_of(run: Path) -> list[dict[str, Any]]:
     """The records of a run's log that are of an epoch, in their order."""
     try:
         with reading(run / RUN_LOG):
@@ -200,17 +199,11 @@ def epochs_of(run: Path) -> list[dict[str, Any]]:
         raise DataError(f"{run / RUN_LOG}: is damaged: a line is no record of a run") from None
 
 
-@dataclass(frozen=True, slots=True)
-class ShownExample:
-    """A dialogue with its references, and what each system said: name, score and text."""
+def examples_of(card: Card, count: int) -> list[dict[str, Any]]:
+    """The first system's best, median and worst outputs by ROUGE-L, ``count`` of each.
 
-    title: str
-    output: Output
-    summaries: tuple[tuple[str, str, str], ...]
-
-
-def examples_of(card: Card, count: int) -> list[ShownExample]:
-    """The first system's best, median and worst outputs by ROUGE-L, ``count`` of each."""
+    Each has a ``title``, that system's ``output``, and of every system the name, score and text.
+    """
     lead = card.systems[0]
     key = MAIN if MAIN in card.titles else next(iter(card.titles))
     scores = {row.name: np.nan_to_num(row.scores.each(key)) for row in card.systems}
@@ -219,14 +212,14 @@ def examples_of(card: Card, count: int) -> list[ShownExample]:
     chosen = {"best": order[:count], "median": order[middle : middle + count]}
     chosen["worst"] = order[::-1][:count]
     return [
-        ShownExample(
-            f"{title} by {card.titles[key]} of {lead.name}",
-            lead.outputs[i],
-            tuple(
+        {
+            "title": f"{title} by {card.titles[key]} of {lead.name}",
+            "output": lead.outputs[i],
+            "summaries": [
                 (row.name, f"{scores[row.name][i]:.1f}", row.outputs[i].prediction)
                 for row in card.systems
-            ),
-        )
+            ],
+        }
         for title, places in chosen.items()
         for i in places
     ]
@@ -272,8 +265,9 @@ def write_report(
         path = f"figures/{picture.name}.png"
         lines += ["", f"## {picture.title}", "", f"![{picture.title}]({path})", "", picture.caption]
     for example in shown:
-        lines += ["", f"## {example.title}: {example.output.id}", ""]
-        lines += [f"* reference: {' '.join(text.split())}" for text in example.output.references]
-        for name, score, text in example.summaries:
+        output = example["output"]
+        lines += ["", f"## {example['title']}: {output.id}", ""]
+        lines += [f"* reference: {' '.join(text.split())}" for text in output.references]
+        for name, score, text in example["summaries"]:
             lines.append(f"* {name} ({score}): {' '.join(text.split())}")
     (folder / "report.md").write_bytes(("\n".join(lines) + "\n").encode("utf-8", "replace"))

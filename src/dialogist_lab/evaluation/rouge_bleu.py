@@ -55,37 +55,27 @@ class RougeWords(Tokenizer):  # type: ignore[misc]
 
 
 class Rouge(Metric):
-    """ROUGE-1, -2, -L and -Lsum of any number of references: their mean, and the best one by F1."""
+    """ROUGE-1, -2, -L and -Lsum: precision, recall and F1, means over the references."""
 
     name = "rouge"
     signature = (
-        "rouge-score 0.1.2 | stemmer | any-script tokenizer | references: average, best | F1 x 100"
+        "rouge-score 0.1.2 | stemmer | any-script tokenizer | mean over references | F1 x 100"
     )
-    columns = tuple(
-        column
-        for best, of in (("", ""), (".max", " max"))
-        for kind, title in ROUGE_TYPES.items()
-        for column in triple_columns(f"{kind}{best}", f"{title}{of}")
-    )
+    columns = tuple(c for kind, title in ROUGE_TYPES.items() for c in triple_columns(kind, title))
 
     def __init__(self) -> None:
         self._scorer = RougeScorer(list(ROUGE_TYPES), tokenizer=RougeWords())
 
     def measure(self, case: Case) -> Sequence[float]:
-        """Precision, recall and F1: the means of all kinds, then those of the best references."""
+        """The numbers of `columns`."""
         prediction = "\n".join(split_sentences(case.prediction))
         by_reference = [
             self._scorer.score("\n".join(split_sentences(text)), prediction)
             for text in case.references
         ]
-        means: list[float] = []
-        bests: list[float] = []
-        for kind in ROUGE_TYPES:
-            triples: list[list[float]] = [[*scores[kind]] for scores in by_reference]
-            means += [fmean(values) for values in zip(*triples, strict=True)]
-            best = max(triples, key=lambda triple: triple[2])
-            bests += best
-        return [number for value in (*means, *bests) for number in mean_of(100 * value)]
+        triples = ([scores[kind] for scores in by_reference] for kind in ROUGE_TYPES)
+        means = (100 * fmean(part) for each in triples for part in zip(*each, strict=True))
+        return [number for mean in means for number in mean_of(mean)]
 
 
 class Bleu(Metric):

@@ -208,10 +208,13 @@ def sample(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogu
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Whose summaries are judged: a file of predictions, or what ``summarize`` writes."""
+    """Whose summaries are judged: what ``summarize`` writes; without it, a file of predictions.
+
+    ``path``: that file, or the folder of a model.
+    """
 
     name: str
-    file: Path | None = None
+    path: Path | None = None
     summarize: Callable[[Iterable[Dialogue]], Iterator[Summary]] | None = None
 
     @property
@@ -229,39 +232,34 @@ def find_system(name: str) -> System:
     """
     baseline = find_baseline(name)
     if baseline is not None:
-        return System(name, summarize=lambda dialogues: map(baseline, dialogues))
+        return System(name, None, lambda dialogues: map(baseline, dialogues))
     path = Path(name)
     if path.is_file():
         return System(path.name.removesuffix(path.suffix).removesuffix(".predictions"), path)
     if path.is_dir():
-        return System(path.name, summarize=Summarizer(f"model:{path}").stream)
-    return System(name, summarize=Summarizer(name).stream)
+        return System(path.name, path, Summarizer(f"model:{path}").stream)
+    return System(name, Path(name.partition(":")[2]), Summarizer(name).stream)
 
 
 def find_systems(names: Sequence[str]) -> list[System]:
-    """The systems in their order, under different names.
+    """The systems in their order; of those that are called alike each has its whole path.
 
     Raises:
         DialogistError: there is no such system, or one is there twice.
     """
-    systems: list[System] = []
-    for name in names:
-        system = find_system(name)
-        if any(system.name == other.name for other in systems):
-            system = replace(system, name=name)  # folders tell such files apart
-        if any(system.file_name == other.file_name for other in systems):
-            raise UsageError(f"'{name}' is there twice: a system has one row of the table")
-        systems.append(system)
+    systems = [find_system(name) for name in names]
+    short = [system.name for system in systems]
+    systems = [
+        replace(system, name=name) if short.count(system.name) > 1 else system
+        for system, name in zip(systems, names, strict=True)
+    ]
+    if len({system.file_name for system in systems}) < len(systems):
+        raise UsageError(f"{', '.join(names)}: one is there twice; a system has one row")
     return systems
 
 
 def outputs_of(
-    system: System,
-    dialogues: Sequence[Dialogue],
-    kept: Path,
-    note: Note,
-    prediction_key: str = "",
-    missing_as_empty: bool = False,
+    system: System, dialogues: Sequence[Dialogue], kept: Path, note: Note, prediction_key: str = ""
 ) -> list[Output]:
     """What a system says about dialogues, in their order.
 
@@ -272,13 +270,11 @@ def outputs_of(
     Raises:
         DataError: the file does not fit the dialogues; ``kept`` holds something else.
     """
-    if system.file is not None:
-        placed = read_predictions(system.file, note, prediction_key)
-        return beside(system.file, placed, dialogues, note, missing_as_empty)
-    assert system.summarize is not None
-    place = Path(system.name.partition(":")[2] or system.name)
-    files = sorted(place.rglob("*")) if place.is_dir() else [place] if place.is_file() else []
-    state = [[str(p), p.stat().st_size, p.stat().st_mtime_ns] for p in files]
+    path = system.path or Path()
+    if system.summarize is None:
+        return beside(path, read_predictions(path, note, prediction_key), dialogues, note)
+    weights = sorted(path.rglob("*.safetensors")) if path.name else []
+    state = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in weights]
 
     def key_of(dialogue: Dialogue) -> str:
         turns = [[u.speaker, u.text, u.role] for u in dialogue.utterances]
@@ -405,28 +401,24 @@ def _records(path: Path, note: Note, key: str) -> Iterator[tuple[int, Mapping[st
 
 
 def beside(
-    path: Path,
-    placed: Sequence[Output],
-    dialogues: Sequence[Dialogue],
-    note: Note,
-    missing_as_empty: bool = False,
+    path: Path, placed: Sequence[Output], dialogues: Sequence[Dialogue], note: Note
 ) -> list[Output]:
     """Outputs of a file beside dialogues: by id, or without ids in their order.
 
+    A dialogue that the file has no output for gets an empty one, which is marked as missing.
+
     Raises:
-        DataError: ids are missing, unknown, or there twice; or without ids the counts differ.
+        DataError: ids are there twice, or none is in the data; or without ids the counts differ.
     """
     ids, wanted = [output.id for output in placed], [dialogue.id for dialogue in dialogues]
+    chosen = list(placed)
     if not any(ids):
         if len(placed) != len(dialogues):
             raise DataError(
                 f"{path}: {len(placed)} outputs without ids, but {len(dialogues)} dialogues"
             )
         note(f"{path}: has no ids: taken line by line")
-        chosen = list(placed)
-    elif ids == wanted:
-        chosen = list(placed)
-    else:
+    elif ids != wanted:
         for name, several in (("the data", wanted), (str(path), ids)):
             twice = [key for key, count in Counter(several).items() if count > 1]
             if twice:
@@ -439,10 +431,4 @@ def beside(
         by_id = dict(zip(ids, placed, strict=True))
         absent = Output(Summary("", status="empty"), missing=True)
         chosen = [by_id.get(key, absent) for key in wanted]
-    lacking = [d.id for d, output in zip(dialogues, chosen, strict=True) if output.missing]
-    if lacking and not missing_as_empty:
-        raise DataError(
-            f"{path}: no output for {len(lacking)} dialogues ({shortlist(lacking, 3)}); "
-            "--missing-as-empty counts these as empty outputs"
-        )
     return [output_of(o.summary, d, o.missing) for o, d in zip(chosen, dialogues, strict=True)]

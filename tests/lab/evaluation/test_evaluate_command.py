@@ -67,14 +67,6 @@ def test_predictions_with_their_own_references(tmp_path):
     assert "75.00" in text
 
 
-def test_concatenated_references_lower_recall(data):
-    plain, joined = (
-        json.loads(run("evaluate", "lead-1", data, "--format", "json", *more))["rows"][0]["figures"]
-        for more in ((), ("--references", "concatenated"))
-    )
-    assert joined["rouge1.recall"]["figure"] < plain["rouge1.recall"]["figure"]
-
-
 def test_training_data(data):
     text = run("evaluate", "lead-1", data, "--train", data, "--train-sample", data)
     assert "lead-1 (train sample)" in text
@@ -161,7 +153,6 @@ def test_annotate(data, tmp_path, writer):
     [
         (("evaluate", "lead-1"), "say which dialogues it shall summarize"),
         (("evaluate", "lead-1", "DATA", "--metrics", "blue"), "did you mean 'bleu'"),
-        (("evaluate", "lead-1", "DATA", "--references", "best"), "write average or concatenated"),
         (("evaluate", "lead-1", "--read", "3"), "say which dialogues are to be read"),
         (("compare", "lead-1", "--on", "DATA", "--baseline", "lead-2"), "is no row of this table"),
         (("evaluate", "nothing.jsonl", "DATA"), "nothing.jsonl"),
