@@ -11,7 +11,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.json_records import FileHead
 from dialogist.formats.read_options import ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import has_speakers, is_heading
@@ -83,14 +82,10 @@ def read_email(source: Source, options: ReadOptions, report: ProblemReporter) ->
         yield Dialogue(tuple(turns), id=source.stem)
 
 
-def is_email(head: FileHead) -> bool:
+def is_email(lines: Sequence[str]) -> bool:
     """A mail's headers near the beginning, or a line such as "On May 3 Ann wrote:"."""
-    if head.shape:
-        return False
-    early = any(_head_at(head.lines, number) for number in range(_EARLY))
-    places = range(len(head.lines))
-    return early or (
-        any(_attribution(head.lines, n) for n in places) and not has_speakers(head.lines)
+    return any(_head_at(lines, number) for number in range(_EARLY)) or (
+        any(_attribution(lines, number) for number in range(len(lines))) and not has_speakers(lines)
     )
 
 

@@ -21,7 +21,7 @@ from dialogist.formats.fields import (
     text_or_empty,
 )
 from dialogist.formats.generic import RoleMessage, group_messages
-from dialogist.formats.json_records import FileHead, JsonValue, convert_records, json_values
+from dialogist.formats.json_records import JsonValue, convert_records, json_values
 from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, open_source
 from dialogist.language.roles import role_in_data, role_of
@@ -189,12 +189,6 @@ def _attached(message: Record) -> Iterator[str]:
                 yield text if key == "attachments" else f"[{text}]"
 
 
-def is_slack(head: FileHead) -> bool:
-    """Messages with Slack's kind of time stamp."""
-    is_message = bool(head.shape) and head.record.get("type") == "message"
-    return is_message and "." in text_or_empty(head.record, "ts")
-
-
 # Help desks.
 
 _FACTS = ("subject", "title", "status", "state", "priority", "tags", "channel", "created_at")
@@ -316,8 +310,8 @@ def _ticket(
     )
 
 
-def helpdesk_reader(
-    convert: Callable[[Record, RecordSelection], Dialogue | None], lists: tuple[str, ...]
+def _helpdesk_reader(
+    convert: Callable[[Record, RecordSelection], Dialogue | None], *lists: str
 ) -> Parse:
     """Make a reader of records that stand alone, in an array, or in a list under some key."""
 
@@ -343,18 +337,5 @@ def helpdesk_reader(
     return parse
 
 
-def is_zendesk(head: FileHead) -> bool:
-    """Tickets, or a ticket's comments, by people who are known by number."""
-    if head.has("tickets"):
-        return isinstance(head.record.get("tickets", []), list)
-    comments = head.record.get("comments")
-    first = comments[0] if isinstance(comments, list) and comments else None
-    if isinstance(first, dict):
-        return "author_id" in first and not first.keys().isdisjoint(("body", "html_body"))
-    return head.has("comments", "requester_id") or head.has("comments", "author_id")
-
-
-def is_intercom(head: FileHead) -> bool:
-    """A conversation with parts, or a list of conversations."""
-    kind = head.record.get("type")
-    return head.has("conversation_parts") or (bool(head.shape) and kind == "conversation.list")
+read_zendesk = _helpdesk_reader(zendesk, "tickets")
+read_intercom = _helpdesk_reader(intercom, "conversations", "data")

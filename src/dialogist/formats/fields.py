@@ -1,6 +1,7 @@
 """Keys, roles and values of records: names that people use, and typed access to values."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -17,6 +18,7 @@ TURN_KEYS = (
     *("turns", "messages", "utterances", "conversation", "conversations", "dialogue"),
     "comments",
 )
+DIALOGUE_COLUMNS = ("dialogue", "dialog", "transcript", "conversation")
 DIALOGUE_TEXT_KEYS = ("dialogue", "transcript", "conversation", "text")
 SPEAKER_KEYS = (
     *("speaker", "speaker_name", "author_name", "sender_name", "from_name", "user_name"),
@@ -43,6 +45,15 @@ GROUP_KEYS = (
 RECORD_ID_KEYS = ("id", "fname")
 # A whole dialogue's own id comes first: a ticket may name its conversation besides.
 ID_KEYS = (*RECORD_ID_KEYS, *GROUP_KEYS)
+
+
+SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
+"""Excel's line that names the delimiter of a table."""
+
+
+def delimiter_of(text: str) -> str:
+    """The delimiter that occurs most often in the first line of a table."""
+    return max(",\t;|", key=text.lstrip("\ufeff\r\n").split("\n", 1)[0].count)
 
 
 def normalized_key(column: str) -> str:

@@ -31,7 +31,7 @@ from dialogist.formats.fields import (
     text_pair,
     texts_under,
 )
-from dialogist.formats.json_records import FileHead, JsonValue, convert_records, json_values
+from dialogist.formats.json_records import JsonValue, convert_records, json_values
 from dialogist.formats.read_options import (
     BadRecord,
     ProblemReporter,
@@ -39,13 +39,12 @@ from dialogist.formats.read_options import (
     has_path,
     value_at,
 )
-from dialogist.formats.source import ARROW, PARQUET, Source
+from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
-_ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
 _NAMES = ("display_name", "displayName", "nickname", "real_name", "name", "username", "email", "id")
 Columns = Mapping[str, str]
 
@@ -402,20 +401,3 @@ def message_content(value: JSON, key: str) -> str:
     # Telegram writes pieces of one sentence, the others paragraphs.
     is_inline = any(isinstance(item, str) for item in value)
     return ("" if is_inline else "\n").join(parts).strip()
-
-
-def is_json(head: FileHead) -> bool:
-    """One JSON value with turns in it."""
-    return head.shape == "document" and _has_turns(head)
-
-
-def is_jsonl(head: FileHead) -> bool:
-    """JSON records with turns, or whatever begins a file of records by its name."""
-    return head.shape == "rows" and (_has_turns(head) or head.suffix in _ROWS)
-
-
-def _has_turns(head: FileHead) -> bool:
-    # A first record that is broken says nothing about the rest: the reader will report it.
-    if not head.keys or not head.keys.isdisjoint((*TURN_KEYS, *DIALOGUE_TEXT_KEYS)):
-        return True
-    return not head.keys.isdisjoint(SPEAKER_KEYS) and not head.keys.isdisjoint(UTTERANCE_KEYS)

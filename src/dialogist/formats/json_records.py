@@ -8,17 +8,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from types import MappingProxyType
 from typing import NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.formats.fields import Record, RecordSelection, json_kind
 from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine, without_compression
+from dialogist.formats.speaker_lines import LINE_END
 from dialogist.records import JSON, Dialogue
 
 LONGEST_LITERAL = 1 << 22
-_NO_RECORD: Record = MappingProxyType({})
 
 
 class NotParsed(DataError):
@@ -29,13 +28,11 @@ class NotParsed(DataError):
         self.line = line
 
 
-def _finite(text: str) -> float | None:
-    value = float(text)
-    return value if math.isfinite(value) else None
-
-
 # NaN is what pandas writes for an empty cell: it means "nothing here", as null does.
-_DECODER = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    parse_constant=lambda name: None,
+    parse_float=lambda text: value if math.isfinite(value := float(text)) else None,
+)
 
 
 def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
@@ -98,24 +95,7 @@ def _refuse_surrogates(value: JSON, text: str) -> None:
         raise NotParsed("holds half a character (a lone surrogate such as \\ud83d)") from None
 
 
-def first_record(text: str) -> tuple[str, Record]:
-    """The shape of a text (``rows``, ``document`` or neither) and its first record, if complete."""
-    body = text.lstrip()
-    first, _, after = body.partition("\n")
-    is_rows = first.strip() != "{" and (first.rstrip().endswith("}") or not after)
-    if body.startswith("["):
-        body, is_rows = body[1:].lstrip(), False
-    if not body.startswith("{"):
-        return "", _NO_RECORD
-    try:
-        value = parse_line(first) if body.startswith("{'") else parse_value(body)[0]
-    except NotParsed:
-        value = None
-    return "rows" if is_rows else "document", value if isinstance(value, dict) else _NO_RECORD
-
-
 _KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
-_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +121,40 @@ class FileHead:
 def head_of(source: Source) -> FileHead:
     """Look at the head of ``source`` without using it up."""
     text = source.head.lstrip("\ufeff")
-    lines = _LINE_END.split(text)
+    lines = LINE_END.split(text)
     if not source.head_is_all and len(lines) > 1:
         lines.pop()  # the last one may be cut
     suffix = "." + without_compression(source.name.lower()).rpartition(".")[2]
-    shape, record = first_record(text)
-    keys = frozenset(record) if record else frozenset(_KEY.findall(text) if shape else ())
     filled = tuple(line for line in lines if line.strip())
-    return FileHead(text, filled, suffix, shape, record, keys)
+    body = text.lstrip()
+    first, _, after = body.partition("\n")
+    is_rows = first.strip() != "{" and (first.rstrip().endswith("}") or not after)
+    if body.startswith("["):
+        body, is_rows = body[1:].lstrip(), False
+    if not body.startswith("{"):
+        return FileHead(text, filled, suffix, "", {}, frozenset())
+    try:
+        value = parse_line(first) if body.startswith("{'") else parse_value(body)[0]
+    except NotParsed:
+        value = None
+    record = value if isinstance(value, dict) else {}
+    keys = frozenset(record or _KEY.findall(text))
+    return FileHead(text, filled, suffix, "rows" if is_rows else "document", record, keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One format: how to recognise it, and how to turn its lines into dialogues.
+    """One format: what turns its lines into dialogues, and how another package's is recognised.
 
+    ``parse``: the function, or the module here and the name of one that is loaded when needed.
     ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
     """
 
-    parse: Parse
-    sniff: Callable[[FileHead], bool]
+    parse: Parse | str
     doc: str
     extensions: tuple[str, ...] = (".json", ".jsonl", ".ndjson")
     has_fields: bool = False
+    sniff: Callable[[FileHead], bool] | None = None
 
 
 Convert = Callable[[Record], Dialogue | None]
@@ -209,26 +201,17 @@ def convert_records(
 
 
 def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
-    """All values of a file."""
+    """All values of a file: of its lines, or of one document or array that goes over many."""
     lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
     ahead = list(islice(lines, 2))
-    everything = chain(ahead, lines)
-    if ahead and _is_document(ahead):
-        return _document_values(everything, report)
-    return _line_values(everything, report)
-
-
-def _is_document(ahead: list[SourceLine]) -> bool:
-    """Whether the first line opens a value that goes on below it, or is an array."""
-    first = ahead[0].text.lstrip(" \t\ufeff")
-    if first.startswith("["):
-        return True
+    first = ahead[0].text.lstrip(" \t\ufeff") if ahead else ""
     goes_on = len(ahead) > 1 and not ahead[1].text.lstrip().startswith("{")
-    return first.startswith("{") and goes_on and not first.rstrip().endswith("}")
-
-
-def _line_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:
-    for number, text in lines:
+    if first.startswith("[") or (
+        first.startswith("{") and goes_on and not first.rstrip().endswith("}")
+    ):
+        yield from _document_values(chain(ahead, lines), report)
+        return
+    for number, text in chain(ahead, lines):
         try:
             value = parse_line(text.lstrip("\ufeff"))
         except NotParsed as error:
@@ -242,9 +225,12 @@ def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> It
     numbers, texts = zip(*lines, strict=True)
     text = "\n".join(texts).lstrip("\ufeff \t")
     is_array = text.startswith("[")
-    position = _skip(text, 1 if is_array else 0)
-    counted = index = 0
-    while position < len(text) and text[position] != "]":
+    position, counted, index = int(is_array), 0, 0
+    while True:
+        while position < len(text) and text[position] in " \t\n,":
+            position += 1
+        if position >= len(text) or text[position] == "]":
+            break
         index += text.count("\n", counted, position)
         counted, line = position, numbers[index]
         try:
@@ -253,12 +239,5 @@ def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> It
             report(numbers[min(error.line, len(numbers)) - 1], str(error))
             return
         yield JsonValue(line, value, not is_array)
-        position = _skip(text, position)
     if is_array and position >= len(text):
         report(numbers[-1], "not JSON: the array is never closed")
-
-
-def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\n,":
-        position += 1
-    return position

@@ -1,40 +1,31 @@
 """All formats, and the way in: a path or stream in, a stream of dialogues out."""
 
+import csv
 import json
 import logging
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.formats.emails import is_email, read_email
-from dialogist.formats.exports import (
-    helpdesk_reader,
-    intercom,
-    is_intercom,
-    is_slack,
-    is_slack_export,
-    is_zendesk,
-    read_slack,
-    read_slack_folder,
-    zendesk,
+from dialogist.formats.fields import (
+    DIALOGUE_COLUMNS,
+    DIALOGUE_TEXT_KEYS,
+    SEPARATOR,
+    SPEAKER_KEYS,
+    TURN_KEYS,
+    UTTERANCE_KEYS,
+    delimiter_of,
+    normalized_key,
+    shortlist,
 )
-from dialogist.formats.fields import shortlist
-from dialogist.formats.generic import is_json, is_jsonl, read_json_dialogues
-from dialogist.formats.json_records import Reader, head_of, record_reader
+from dialogist.formats.json_records import FileHead, Reader, head_of
 from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem
-from dialogist.formats.recordings import (
-    assemblyai,
-    aws,
-    deepgram,
-    is_assemblyai,
-    is_aws,
-    is_deepgram,
-    is_whisper,
-    whisper,
-)
 from dialogist.formats.source import (
     ARROW,
     PARQUET,
@@ -43,21 +34,8 @@ from dialogist.formats.source import (
     source_of_bytes,
     without_compression,
 )
-from dialogist.formats.table import is_table, read_table
-from dialogist.formats.transcripts import (
-    is_headed_text,
-    is_html_page,
-    is_srt,
-    is_transcript,
-    is_webvtt,
-    is_whatsapp,
-    read_headed,
-    read_html,
-    read_lines,
-    read_subtitles,
-    read_transcript,
-    read_whatsapp,
-)
+from dialogist.formats.speaker_lines import guess_name, has_speakers, strip_stamp
+from dialogist.formats.transcripts import DIVIDER, MESSAGE, TIMING, clean_line, is_headed
 from dialogist.language.tokens import counted
 from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue
@@ -65,10 +43,9 @@ from dialogist.records import Dialogue
 PLUGINS = "dialogist.formats"
 """The entry points of functions that give further readers by name."""
 
-_ROWS = (".json", ".jsonl", ".ndjson", PARQUET, ARROW)
+_LINES, _TABLES = (".jsonl", ".ndjson", PARQUET, ARROW), (".csv", ".tsv")
+_JSON, _ROWS = (".json", ".jsonl", ".ndjson"), (".json", *_LINES)
 _TEXT = (".txt", ".md", ".docx", ".log")
-_ZENDESK = helpdesk_reader(zendesk, ("tickets",))
-_INTERCOM = helpdesk_reader(intercom, ("conversations", "data"))
 READERS: dict[str, Reader] = {
     **{
         name: reader
@@ -76,48 +53,44 @@ READERS: dict[str, Reader] = {
         for name, reader in (plugin(PLUGINS, point) or dict)().items()
     },
     "zendesk": Reader(
-        _ZENDESK, is_zendesk, "Zendesk tickets with their comments, as JSON.", has_fields=True
+        "exports:read_zendesk", "Zendesk tickets with their comments, as JSON.", _JSON, True
     ),
     "intercom": Reader(
-        _INTERCOM, is_intercom, "Intercom conversations with their parts.", has_fields=True
+        "exports:read_intercom", "Intercom conversations with their parts.", _JSON, True
     ),
-    "slack": Reader(read_slack, is_slack, "Slack's export: its folder, or a day.", has_fields=True),
-    "aws": Reader(record_reader(aws), is_aws, "Amazon Transcribe with speakers."),
-    "deepgram": Reader(record_reader(deepgram), is_deepgram, "Deepgram with speakers."),
-    "assemblyai": Reader(record_reader(assemblyai), is_assemblyai, "AssemblyAI with speakers."),
-    "whisper": Reader(
-        record_reader(whisper), is_whisper, "Whisper or WhisperX transcription.", (".json",)
-    ),
+    "slack": Reader("exports:read_slack", "Slack's export: its folder, or a day.", _JSON, True),
+    "aws": Reader("recordings:read_aws", "Amazon Transcribe with speakers."),
+    "deepgram": Reader("recordings:read_deepgram", "Deepgram with speakers."),
+    "assemblyai": Reader("recordings:read_assemblyai", "AssemblyAI with speakers."),
+    "whisper": Reader("recordings:read_whisper", "Whisper or WhisperX transcription.", (".json",)),
     "json": Reader(
-        read_json_dialogues, is_json, "One JSON object, or an array of them.", has_fields=True
+        "generic:read_json_dialogues", "One JSON object, or an array of them.", _JSON, True
     ),
     "jsonl": Reader(
-        read_json_dialogues,
-        is_jsonl,
+        "generic:read_json_dialogues",
         "A JSON object with turns per line; Parquet, Arrow.",
         _ROWS,
         True,
     ),
-    "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
-    "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
-    "html": Reader(read_html, is_html_page, "A page of 'Name: text' lines.", (".html", ".htm")),
-    "whatsapp": Reader(read_whatsapp, is_whatsapp, "An exported WhatsApp chat.", (".txt",)),
+    "webvtt": Reader("transcripts:read_subtitles", "WebVTT, as of Zoom or Teams.", (".vtt",)),
+    "srt": Reader("transcripts:read_subtitles", "SubRip subtitles.", (".srt",)),
+    "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
+    "whatsapp": Reader("transcripts:read_whatsapp", "An exported WhatsApp chat.", (".txt",)),
     "csv": Reader(
-        read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
+        "table:read_table", "CSV or TSV: a row per dialogue or utterance.", _TABLES, True
     ),
-    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
+    "email": Reader("emails:read_email", "An e-mail, or a copied thread.", (".eml", ".txt")),
     "otter": Reader(
-        read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
+        "transcripts:read_headed", "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
     ),
-    "transcript": Reader(read_transcript, is_transcript, "Lines of 'Name: text'.", _TEXT),
+    "transcript": Reader("transcripts:read_transcript", "Lines of 'Name: text'.", _TEXT),
     "lines": Reader(
-        read_lines,
-        lambda head: False,
+        "transcripts:read_lines",
         "Every line one utterance without a speaker (never guessed).",
         (".txt",),
     ),
 }
-"""The formats; a file is of the first one whose ``sniff`` says so."""
+"""The formats: those of other packages, and ours in the order in which `detect` asks for them."""
 
 ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.extensions)
 """Of files that a folder is searched for."""
@@ -167,6 +140,8 @@ def read_dialogues(
         raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
     if not (isinstance(origin, Path) and origin.is_dir()):
         return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
+    from dialogist.formats.exports import is_slack_export, read_slack_folder
+
     report = ProblemReporter(str(origin), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(origin):
         return read_slack_folder(origin, options, report)
@@ -181,6 +156,8 @@ def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]
 
     Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
     """
+    from dialogist.formats.exports import is_slack_export
+
     if is_slack_export(folder) or _dataset_files(folder):
         return []
     return [(file, _stem(file, folder)) for file in _known_files(folder, on_note)]
@@ -201,6 +178,10 @@ def _file(
         raise DataError(
             f"{source.name}: --where is for JSON and tables, and this is read as '{name}'"
         )
+    parse = reader.parse
+    if isinstance(parse, str):
+        module, _, function = parse.partition(":")
+        parse = getattr(import_module(f"dialogist.formats.{module}"), function)
     is_empty = True
 
     def tell(problem: ReadProblem) -> None:
@@ -214,7 +195,7 @@ def _file(
 
     def dialogues() -> Iterator[Dialogue]:
         nonlocal is_empty
-        for dialogue in reader.parse(source, options, report):
+        for dialogue in parse(source, options, report):
             is_empty = False
             yield dialogue
         if source.failure:
@@ -302,8 +283,10 @@ def detect(source: Source) -> str:
     """
     head = head_of(source)
     for name, reader in READERS.items():
-        if reader.sniff(head):
+        if reader.sniff is not None and reader.sniff(head):
             return name
+    if name := _json_format(head) if head.shape else _text_format(head):
+        return name
     if head.shape:
         advice = (
             "its first record has none of the usual keys for turns (keys found: "
@@ -319,3 +302,86 @@ def detect(source: Source) -> str:
             "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
         )
     raise DataError(f"{source.name}: no format recognised: {advice}")
+
+
+def _json_format(head: FileHead) -> str:
+    """The first format whose keys the first record has; empty if there is none."""
+    record, has = head.record, head.keys.issuperset
+    results, comments = record.get("results"), record.get("comments")
+    inside = results if isinstance(results, dict) else {}
+    comment = comments[0] if isinstance(comments, list) and comments else None
+    facts = {"audio_url", "audio_duration", "acoustic_model", "speaker_labels"}
+    if isinstance(comment, dict):
+        is_ticket = "author_id" in comment and not comment.keys().isdisjoint(("body", "html_body"))
+    else:
+        is_ticket = has(("comments", "requester_id")) or has(("comments", "author_id"))
+    if "tickets" in head.keys:
+        is_ticket = isinstance(record.get("tickets", []), list)
+    has_message = not head.keys.isdisjoint(SPEAKER_KEYS) and not head.keys.isdisjoint(
+        UTTERANCE_KEYS
+    )
+    # A first record that is broken says nothing about the rest: the reader will report it.
+    has_turns = has_message or not head.keys.isdisjoint((*TURN_KEYS, *DIALOGUE_TEXT_KEYS))
+    has_turns = has_turns or not head.keys
+    signs = {
+        "zendesk": is_ticket,
+        "intercom": "conversation_parts" in head.keys or record.get("type") == "conversation.list",
+        "slack": record.get("type") == "message" and "." in str(record.get("ts")),
+        "aws": "items" in inside
+        or has(("jobName", "results"))
+        or has(("Transcript", "Participants")),
+        "deepgram": "channels" in inside
+        or (not record and has(("results", "channels", "alternatives"))),
+        "assemblyai": has(("text", "words")) and not head.keys.isdisjoint(facts),
+        "whisper": "segments" in head.keys and "turns" not in head.keys,
+        "json": head.shape == "document" and has_turns,
+        "jsonl": head.shape == "rows" and (has_turns or head.suffix in _LINES),
+    }
+    return next((name for name, fits in signs.items() if fits), "")
+
+
+_MAIL = re.compile(r"(?:from|von|de)\s?:|wrote|schrieb|écrit|escribió", re.IGNORECASE)
+_CLOCK = re.compile(r"\d:\d\d")
+
+
+def _text_format(head: FileHead) -> str:
+    """The first format that the first lines are in; empty if there is none."""
+    lines = head.lines
+    if not lines:
+        return ""
+    if lines[0].split()[0] == "WEBVTT":
+        return "webvtt"
+    if any(map(TIMING.fullmatch, lines[:2])):
+        return "srt"
+    if head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
+        return "html"
+    messages = [MESSAGE.fullmatch(clean_line(line)) for line in lines[:5]]
+    # A transcript with a time before each name may have one line that looks like WhatsApp's.
+    if any(messages) and (messages[0] or guess_name(strip_stamp(lines[0])) is None):
+        return "whatsapp"
+    if _is_table(head):
+        return "csv"
+    if _MAIL.search(head.text):
+        from dialogist.formats.emails import is_email
+
+        if is_email(lines):
+            return "email"
+    if _CLOCK.search(head.text) and is_headed(lines):
+        return "otter"
+    parts = groupby(lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
+    first = next((list(part) for is_divider, part in parts if not is_divider), [])
+    return "transcript" if has_speakers(first) else ""
+
+
+def _is_table(head: FileHead) -> bool:
+    """A header row with the columns needed; any other only where the file calls itself CSV."""
+    named = SEPARATOR.fullmatch(head.lines[0])
+    header = next(iter(head.lines[1 if named else 0 :]), "")
+    try:
+        cells = next(csv.reader([header], delimiter=delimiter_of(header), strict=True), [])
+    except csv.Error:
+        return False
+    names = set(map(normalized_key, cells))
+    has_turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
+    is_known = has_turns or not names.isdisjoint(DIALOGUE_COLUMNS) or head.suffix in _TABLES
+    return len(names) > 1 and is_known

@@ -13,7 +13,7 @@ from dialogist.formats.fields import (
     require_text,
     text_under,
 )
-from dialogist.formats.json_records import FileHead
+from dialogist.formats.json_records import record_reader
 from dialogist.formats.read_options import BadRecord
 from dialogist.language.roles import role_of
 from dialogist.records import JSON, Dialogue, Utterance
@@ -158,29 +158,5 @@ def _label(item: Record, key: str) -> str:
     return f"Speaker {label[1].upper()}" if label else value
 
 
-def is_aws(head: FileHead) -> bool:
-    """A job of Amazon Transcribe, or a call of its analytics."""
-    results = head.record.get("results")
-    return (
-        (isinstance(results, dict) and "items" in results)
-        or head.has("jobName", "results")
-        or head.has("Transcript", "Participants")
-    )
-
-
-def is_deepgram(head: FileHead) -> bool:
-    """Results by channel."""
-    results = head.record.get("results")
-    has_channels = isinstance(results, dict) and "channels" in results
-    return has_channels or (not head.record and head.has("results", "channels", "alternatives"))
-
-
-def is_assemblyai(head: FileHead) -> bool:
-    """Text with its words and facts about the recording."""
-    facts = ("audio_url", "audio_duration", "acoustic_model", "speaker_labels")
-    return head.has("text", "words") and not head.keys.isdisjoint(facts)
-
-
-def is_whisper(head: FileHead) -> bool:
-    """An object with segments, as Whisper writes it."""
-    return head.has("segments") and not head.has("turns")
+read_aws, read_deepgram = record_reader(aws), record_reader(deepgram)
+read_assemblyai, read_whisper = record_reader(assemblyai), record_reader(whisper)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from dialogist.errors import DataError, UsageError, needs_extra
-from dialogist.formats.documents import docx_text
 
 ZIP_MAGIC = b"PK\x03\x04"
 
@@ -29,14 +28,7 @@ _UNSUPPORTED = (
     (rb"\x89PNG|\xff\xd8\xff|GIF8", _PICTURE),
     (rb"SQLite format 3", "is a database: export the messages as CSV or JSON first"),
 )
-
-
-def unsupported_reason(head: bytes) -> str:
-    """Say what a file is that begins with these bytes, and what to do; empty if it may be text."""
-    matches = (advice for magic, advice in _UNSUPPORTED if re.match(magic, head, re.DOTALL))
-    return next(matches, "")
-
-
+"""How files begin that are no text, and what to do about them."""
 _SAMPLE = 1 << 16
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _FEW = 0.25  # high bytes for each ASCII letter, in Western text
@@ -49,34 +41,14 @@ _CANDIDATES = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "gb18030", "big
 _CANDIDATES += ["cp949", "koi8_r", "cp1255", "cp1256"]
 
 
-def check_encoding(encoding: str) -> None:
-    """Refuse an encoding that Python does not know.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
-    try:
-        if encoding:
-            "".encode(encoding)  # refuses codecs from bytes to bytes, such as base64
-            codecs.getincrementaldecoder(encoding)
-    except (LookupError, ValueError):
-        hint = "try utf-8, cp1252, latin-1, utf-16-le, or gb18030"
-        raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
-
-
-def keeps_lines(encoding: str) -> bool:
-    """Whether the bytes can be cut at line ends before they are decoded."""
-    try:
-        return "a\nb\r".encode(encoding) == b"a\nb\r"
-    except (UnicodeError, LookupError):
-        return False
-
-
 def detect_encoding(head: bytes) -> str:
     """Name the encoding of a text by its first bytes; empty where it is no text at all."""
     sample = head[:_SAMPLE]
-    if wide := _utf_16(sample):
-        return wide
+    even, odd = sample[0:512:2], sample[1:512:2]
+    if len(even) >= 4 and odd:  # UTF-16 without its mark: every second byte of Western text is zero
+        zeros = even.count(0) / len(even), odd.count(0) / len(odd)
+        if max(zeros) > 0.6 and min(zeros) < 0.05:
+            return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
     if len(sample) - len(sample.translate(None, _CONTROL)) > len(sample) / 50:
         return ""
     if _decodes(head, "utf-8"):
@@ -91,18 +63,8 @@ def detect_encoding(head: bytes) -> str:
     return _legacy(b"\n".join(high)[:_SAMPLE]) or ("utf-8" if is_mostly_good else "")
 
 
-def _utf_16(sample: bytes) -> str:
-    """UTF-16 without its mark: every second byte of Western text is zero."""
-    even, odd = sample[0:512:2], sample[1:512:2]
-    if len(even) < 4 or not odd:
-        return ""
-    zeros = even.count(0) / len(even), odd.count(0) / len(odd)
-    if zeros[1] > 0.6 and zeros[0] < 0.05:
-        return "utf-16-le"
-    return "utf-16-be" if zeros[0] > 0.6 and zeros[1] < 0.05 else ""
-
-
 def _legacy(sample: bytes) -> str:
+    """The code page of a sample that is not Unicode; empty where nothing is likely."""
     letters = sum(65 <= byte <= 90 or 97 <= byte <= 122 for byte in sample)
     high = sum(byte >= 128 for byte in sample)
     # Whether the high bytes make sense as cp1252: letters and signs that are in use.
@@ -174,16 +136,26 @@ class Source:
         self.stem = stem
         self.path: Path | None = None
         self.failure: DataError | None = None
-        self._is_word = False
-        head, chunks = self._unpacked(chunks)
+        head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
+        if head.startswith(GZIP_MAGIC):
+            chunks = self._guarded(_gunzip(chunks))
+        elif head.startswith(ZSTD_MAGIC):
+            chunks = self._guarded(_unzstd(chunks))
+        head, chunks = _peek(chunks, HEAD)
+        if head.startswith(ZIP_MAGIC):
+            encoding = "utf-8"
+            head, chunks = self._word_text(chunks)
         if not head and self.failure:
             raise self.failure
-        marked = next((c for mark, c in MARKS if head.startswith(mark)), "")
-        named = "utf-8" if self._is_word else encoding or marked
-        self.detected = "" if named else self._detect(head)
-        codec = named or self.detected
-        self._encoding = codec if keeps_lines(codec) else "utf-8"
-        if self._encoding != codec:
+        codec = encoding or next((c for mark, c in MARKS if head.startswith(mark)), "")
+        self.detected = "" if codec else self._detect(head)
+        codec = codec or self.detected
+        try:
+            has_plain_ends = "a\nb\r".encode(codec) == b"a\nb\r"
+        except (UnicodeError, LookupError):
+            has_plain_ends = False
+        self._encoding = codec if has_plain_ends else "utf-8"
+        if not has_plain_ends:  # it cannot be cut at line ends before it is decoded
             head, chunks = _peek(self._guarded(_recode(chunks, codec)), HEAD)
         if not head.strip() and not self.failure:
             raise DataError(f"{name}: is empty")
@@ -191,21 +163,13 @@ class Source:
         self.head_is_all = len(head) < HEAD
         self._chunks = chunks
 
-    def _unpacked(self, chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-        """The head and all of it without compression, and without the form of a Word file."""
-        head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
-        if head.startswith(GZIP_MAGIC):
-            chunks = self._guarded(_gunzip(chunks))
-        elif head.startswith(ZSTD_MAGIC):
-            chunks = self._guarded(_unzstd(chunks))
-        head, chunks = _peek(chunks, HEAD)
-        if not head.startswith(ZIP_MAGIC):
-            return head, chunks
+    def _word_text(self, chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+        from dialogist.formats.documents import docx_text
+
         try:
             text = docx_text(chunks)
         except DataError as error:
             raise self.failure or DataError(f"{self.name}: {error}") from None
-        self._is_word = True
         return text[:HEAD], iter((text,))
 
     def _detect(self, head: bytes) -> str:
@@ -214,8 +178,9 @@ class Source:
         Raises:
             DataError: they are no text.
         """
-        if refusal := unsupported_reason(head):
-            raise DataError(f"{self.name}: {refusal}")
+        for magic, advice in _UNSUPPORTED:
+            if re.match(magic, head, re.DOTALL):
+                raise DataError(f"{self.name}: {advice}")
         detected = detect_encoding(head) if head.strip() else "utf-8"
         if not detected:
             raise self.failure or DataError(
@@ -254,7 +219,7 @@ class Source:
         for chunk in self._chunks:
             *full, rest = chunk.split(b"\n")
             for piece in full:
-                yield from _carriage_returns(b"".join((*pieces, piece)))
+                yield from b"".join((*pieces, piece)).removesuffix(b"\r").split(b"\r")
                 pieces, size = [], 0
             pieces.append(rest)
             size += len(rest)
@@ -262,7 +227,7 @@ class Source:
                 self._fail(f"has a line longer than {LONGEST_LINE >> 20} MiB")
                 return
         if any(pieces) and not self.failure:
-            yield from _carriage_returns(b"".join(pieces))
+            yield from b"".join(pieces).removesuffix(b"\r").split(b"\r")
 
     def _fail(self, reason: str) -> None:
         self.failure = self.failure or DataError(f"{self.name}: {reason}")
@@ -277,7 +242,13 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
         DataError: no such file, no permission, a folder, empty, or not text.
         UsageError: Python knows no such encoding.
     """
-    check_encoding(encoding)
+    try:
+        if encoding:
+            "".encode(encoding)  # refuses codecs from bytes to bytes, such as base64
+            codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
+        hint = "try utf-8, cp1252, latin-1, utf-16-le, or gb18030"
+        raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
     if isinstance(origin, Path) and str(origin) == "-":
         origin = sys.stdin.buffer
     if isinstance(origin, Path):
@@ -370,13 +341,6 @@ def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
-def _carriage_returns(line: bytes) -> list[bytes]:
-    return line.removesuffix(b"\r").split(b"\r")
-
-
-# Rows of Parquet and Arrow files as lines of JSON, a few rows at a time.
-
-
 PARQUET, ARROW = ".parquet", ".arrow"
 _ROWS = 256  # read at once
 
@@ -390,11 +354,10 @@ def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
     with needs_extra("reading Parquet and Arrow files", "scale"):
         import pyarrow
     given = str(file) if isinstance(file, Path) else file
-    read = _parquet_batches if name.lower().endswith(PARQUET) else _arrow_batches
 
     def lines() -> Iterator[bytes]:
         try:
-            for batch in read(given):
+            for batch in _batches(given, name.lower().endswith(PARQUET)):
                 for start in range(0, batch.num_rows, _ROWS):
                     yield json_lines(batch.slice(start, _ROWS).to_pylist())
         except pyarrow.ArrowException as error:
@@ -403,25 +366,16 @@ def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
     return lines()
 
 
-def json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
-    """Rows as JSON lines; dates, decimals and the like become text."""
-    dumped = (json.dumps(row, ensure_ascii=False, default=_plain_value) for row in rows)
-    return "".join(f"{line}\n" for line in dumped).encode("utf-8", "replace")
-
-
-def _parquet_batches(file: str | BinaryIO) -> Iterator[Any]:
+def _batches(file: str | BinaryIO, is_parquet: bool) -> Iterator[Any]:
+    """Of Parquet, of Arrow's stream format as ``datasets`` saves it, or of its file format."""
+    import pyarrow
     from pyarrow import parquet
 
-    with parquet.ParquetFile(file) as table:
-        yield from table.iter_batches(batch_size=_ROWS)
-
-
-def _arrow_batches(file: str | BinaryIO) -> Iterator[Any]:
-    """Of the stream format, as ``datasets`` saves it, or of the file format."""
-    import pyarrow
-
-    opened = pyarrow.memory_map(file) if isinstance(file, str) else file
-    with opened:
+    if is_parquet:
+        with parquet.ParquetFile(file) as table:
+            yield from table.iter_batches(batch_size=_ROWS)
+        return
+    with pyarrow.memory_map(file) if isinstance(file, str) else file as opened:
         is_file = opened.read(6) == b"ARROW1"
         opened.seek(0)
         if not is_file:
@@ -432,6 +386,11 @@ def _arrow_batches(file: str | BinaryIO) -> Iterator[Any]:
             yield reader.get_batch(number)
 
 
-def _plain_value(value: object) -> str:
-    isoformat = getattr(value, "isoformat", None)
-    return str(isoformat()) if isoformat is not None else str(value)
+def json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Rows as JSON lines; dates, decimals and the like become text."""
+
+    def plain(value: Any) -> str:
+        return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+    dumped = (json.dumps(row, ensure_ascii=False, default=plain) for row in rows)
+    return "".join(f"{line}\n" for line in dumped).encode("utf-8", "replace")

@@ -11,21 +11,23 @@ from typing import NamedTuple
 from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import (
+    DIALOGUE_COLUMNS,
     GROUP_KEYS,
     ID_KEYS,
     RECORD_ID_KEYS,
     ROLE_KEYS,
+    SEPARATOR,
     SPEAKER_KEYS,
     SUMMARY_KEYS,
     TIME_KEYS,
     UTTERANCE_KEYS,
     RecordSelection,
+    delimiter_of,
     normalized_key,
     require_text,
     shortlist,
 )
 from dialogist.formats.generic import RoleMessage, group_messages
-from dialogist.formats.json_records import FileHead
 from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import LINE_END, named_lines
@@ -33,12 +35,8 @@ from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
 
-DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
-DELIMITERS = ",\t;|"
-SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 _DOUBLE = re.compile(r"(?P<name>.+) #\d+")
 _CELL_LIMIT = 1 << 28
-_TABLE_SUFFIXES = (".csv", ".tsv")
 
 
 class TableRow(NamedTuple):
@@ -86,21 +84,6 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
     selection.tell(report)
 
 
-def delimiter_of(text: str) -> str:
-    """The delimiter that occurs most often in the first line, or that Excel's ``sep=`` names."""
-    first = text.lstrip("\ufeff\r\n").split("\n", 1)[0]
-    return max(DELIMITERS, key=first.count)
-
-
-def header_names(line: str) -> list[str]:
-    """The column names in a header line, or nothing where it is no row at all."""
-    try:
-        cells = next(csv.reader([line], delimiter=delimiter_of(line), strict=True), [])
-    except csv.Error:
-        return []
-    return [cell.strip().lstrip("\ufeff") for cell in cells]
-
-
 def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
     """Find the columns by the options' mapping, else by their usual names in any case.
 
@@ -128,10 +111,10 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
     speaker, text = find("speaker", SPEAKER_KEYS), find("text", UTTERANCE_KEYS)
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.
     by_rows = "text" in columns or (speaker and text)
-    dialogue = find("dialogue", () if by_rows else (*DIALOGUES, "text"))
+    dialogue = find("dialogue", () if by_rows else (*DIALOGUE_COLUMNS, "text"))
     if not dialogue and not text:
         raise missing("dialogue' or 'text")
-    usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUES, *RECORD_ID_KEYS)
+    usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUE_COLUMNS, *RECORD_ID_KEYS)
     identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
     times = (by_name[each] for each in TIME_KEYS if each in by_name)
     time = next((column for column in times if column not in (identity, speaker, text)), "")
@@ -267,14 +250,3 @@ def _messages(
         utterance = Utterance(speaker, text, role_in_data(role) or role_of(speaker))
         time, summary = cells.get(layout.time, ""), cells.get(layout.summary, "")
         yield RoleMessage(identity, line, utterance, time, summary)
-
-
-def is_table(head: FileHead) -> bool:
-    """A header row with the columns needed; any other only where the file calls itself CSV."""
-    first = 1 if head.lines and SEPARATOR.fullmatch(head.lines[0]) else 0
-    header = head.lines[first] if len(head.lines) > first else ""
-    names = {normalized_key(name) for name in header_names(header)}
-    if len(names) < 2 or head.shape:
-        return False
-    has_turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
-    return has_turns or not names.isdisjoint(DIALOGUES) or head.suffix in _TABLE_SUFFIXES

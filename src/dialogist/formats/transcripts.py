@@ -8,17 +8,9 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.documents import from_html
-from dialogist.formats.json_records import FileHead
 from dialogist.formats.read_options import ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
-from dialogist.formats.speaker_lines import (
-    guess_name,
-    has_speakers,
-    is_heading,
-    named_lines,
-    strip_stamp,
-)
+from dialogist.formats.speaker_lines import has_speakers, is_heading, named_lines
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
@@ -51,12 +43,11 @@ def read_headed(
 ) -> Iterator[Dialogue]:
     """Read a copied transcript as one dialogue; text above the first name has no speaker."""
     lines = [line.text.lstrip("\ufeff") for line in source.lines(report)]
-    utterances = tuple(turn for turn in headed_turns(lines) if turn.text)
-    if utterances:
+    if utterances := _headed_turns(lines):
         yield Dialogue(utterances, id=source.stem)
 
 
-def headed_turns(lines: Sequence[str]) -> list[Utterance]:
+def _headed_turns(lines: Sequence[str]) -> tuple[Utterance, ...]:
     """The utterances between headers."""
     places = headers(lines)
     starts = [*(header.start for header in places), len(lines)]
@@ -64,7 +55,7 @@ def headed_turns(lines: Sequence[str]) -> list[Utterance]:
     turns = [Utterance("", _body(above), "system" if is_heading(above) else "")]
     for header, end in zip(places, starts[1:], strict=True):
         turns.append(Utterance(header.name, _body(lines[header.end : end]), role_of(header.name)))
-    return turns
+    return tuple(turn for turn in turns if turn.text)
 
 
 def is_headed(lines: Sequence[str]) -> bool:
@@ -95,45 +86,23 @@ def headers(lines: Sequence[str]) -> list[Header]:
         words = name.split()
         is_titled = all(not word[0].isalpha() or not word[0].islower() for word in words)
         is_name = 0 < len(words) <= _MOST_WORDS and is_titled and not _SENTENCE.search(name)
-        if match and is_name:
-            places.append(Header(start, number + 1, name.strip(), _second(match)))
-    return places
-
-
-def _second(match: re.Match[str]) -> int:
-    hours, minutes, seconds = int(match["hours"]), int(match["minutes"]), match["seconds"]
-    if match["half"]:
-        hours = hours % 12 + 12 * (match["half"] in "Pp")
-    elif seconds is None:
+        if not (match and is_name):
+            continue
+        hours, minutes = int(match["hours"]), int(match["minutes"])
+        if match["half"]:
+            hours = hours % 12 + 12 * (match["half"] in "Pp")
         # "1:05" is a minute of a recording or an hour of the day: in order they are the same.
-        return 60 * hours + minutes
-    return 3600 * hours + 60 * minutes + int(seconds or 0)
+        unit = 60 if match["half"] or match["seconds"] else 1
+        second = unit * (60 * hours + minutes) + int(match["seconds"] or 0)
+        places.append(Header(start, number + 1, name.strip(), second))
+    return places
 
 
 def _body(lines: Sequence[str]) -> str:
     return "\n".join(line.strip() for line in lines).strip()
 
 
-def is_headed_text(head: FileHead) -> bool:
-    """Lines with a name and a time above what was said."""
-    return not head.shape and is_headed(head.lines)
-
-
 DIVIDER = re.compile(r"\s*(?:-{3,}|={3,})\s*")
-
-
-class _Part(NamedTuple):
-    """The lines up to a divider, the divider (none at the end), and the one before them."""
-
-    lines: list[SourceLine]
-    before: SourceLine | None
-    is_last: bool
-
-    def has_text(self) -> bool:
-        return any(line.text.strip() for line in self.lines)
-
-    def has_names(self) -> bool:
-        return any(turn.speaker for turn in named_lines(line.text for line in self.lines))
 
 
 def read_transcript(
@@ -143,18 +112,23 @@ def read_transcript(
 
     A part without any speaker is no dialogue but belongs to the message before it.
     """
+    lines = source.lines(report)
+    if options.one_dialogue:
+        parts = [[line for line in lines if not DIVIDER.fullmatch(line.text)]]
+    else:
+        parts = _parts(list(lines), report)
     dialogues = 0
-    for part in _joined(_parts(source.lines(report), options.one_dialogue), report):
-        utterances = tuple(named_lines((line.text for line in part.lines), may_be_short=True))
-        if not any(utterance.text for utterance in utterances):
+    for number, part in enumerate(parts, 1):
+        utterances = tuple(named_lines((line.text for line in part), may_be_short=True))
+        is_last = number == len(parts)
+        if any(utterance.text for utterance in utterances):
+            first = next(line.number for line in part if line.text.strip())
+            is_alone = is_last and not dialogues
+            dialogues += 1
+            yield Dialogue(utterances, id=source.stem if is_alone else f"{source.stem}:{first}")
+        elif dialogues and part and not is_last:
             # A divider above the first dialogue or below the last is no empty dialogue.
-            if dialogues and part.lines and not part.is_last:
-                report(part.lines[0].number, "no utterances: the dialogue is empty")
-            continue
-        alone = part.is_last and not dialogues
-        dialogues += 1
-        first = next(line.number for line in part.lines if line.text.strip())
-        yield Dialogue(utterances, id=source.stem if alone else f"{source.stem}:{first}")
+            report(part[0].number, "no utterances: the dialogue is empty")
     if dialogues > 1:
         report.note(
             f"{counted(dialogues, 'dialogues')}, divided by lines of dashes; --one-dialogue "
@@ -162,35 +136,26 @@ def read_transcript(
         )
 
 
-def _parts(lines: Iterator[SourceLine], whole: bool) -> Iterator[_Part]:
-    """The lines between dividers; all lines but the dividers, if it is to be the ``whole`` file."""
-    part: list[SourceLine] = []
-    before: SourceLine | None = None
-    for line in lines:
-        if not DIVIDER.fullmatch(line.text):
-            part.append(line)
-        elif not whole:
-            yield _Part(part, before, False)
-            part, before = [], line
-    yield _Part(part, before, True)
-
-
-def _joined(parts: Iterator[_Part], report: ProblemReporter) -> Iterator[_Part]:
-    """The parts, those that stand within a message put back to it."""
-    held = next(parts)
+def _parts(lines: list[SourceLine], report: ProblemReporter) -> list[list[SourceLine]]:
+    """The lines between dividers, those parts that stand within a message put back to it."""
+    dividers = [n for n, line in enumerate(lines) if DIVIDER.fullmatch(line.text)]
+    parts = [lines[: dividers[0]] if dividers else lines]
     is_open = False  # a block without speakers began: the next divider is its end
-    for part in parts:
-        within = part.has_text() and held.has_names() and (is_open or not part.has_names())
-        if not within:
-            yield held
-            held, is_open = part, False
-            continue
-        if part.before is not None:
-            report.note(f"line {part.before.number}: dashes within a message, no new dialogue")
-            held.lines.append(part.before)
-        held = _Part([*held.lines, *part.lines], held.before, part.is_last)
-        is_open = not is_open and not part.has_names()
-    yield held
+    for place, end in pairwise([*dividers, len(lines)]):
+        part = lines[place + 1 : end]
+        has_names, is_below_names = (
+            any(turn.speaker for turn in named_lines(line.text for line in each))
+            for each in (part, parts[-1])
+        )
+        has_text = any(line.text.strip() for line in part)
+        if has_text and is_below_names and (is_open or not has_names):
+            report.note(f"line {lines[place].number}: dashes within a message, no new dialogue")
+            parts[-1] = [*parts[-1], *lines[place:end]]
+            is_open = not is_open and not has_names
+        else:
+            parts.append(part)
+            is_open = False
+    return parts
 
 
 def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
@@ -199,18 +164,20 @@ def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     Raises:
         DataError: its text has no speakers.
     """
+    from dialogist.formats.documents import from_html
+
     lines = from_html("\n".join(line.text for line in source.lines(report))).split("\n")
     filled = [line for line in lines if line.strip()]
     if is_headed(filled):
-        turns = [turn for turn in headed_turns(lines) if turn.text]
+        turns = _headed_turns(lines)
     elif has_speakers(filled):
-        turns = named_lines(lines)
+        turns = tuple(named_lines(lines))
     else:
         raise DataError(
             f"{source.name}: a page without lines of 'Name: text': save the text of its "
             "conversation as .txt first"
         )
-    yield Dialogue(tuple(turns), id=source.stem)
+    yield Dialogue(turns, id=source.stem)
 
 
 def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
@@ -221,23 +188,11 @@ def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) ->
         yield Dialogue(utterances, id=source.stem)
 
 
-def is_html_page(head: FileHead) -> bool:
-    """A page, by its first tag."""
-    return head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
-
-
-def is_transcript(head: FileHead) -> bool:
-    """Lines of which most begin with a speaker, in the first dialogue of the file."""
-    parts = groupby(head.lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
-    first = next((list(part) for is_divider, part in parts if not is_divider), [])
-    return not head.shape and has_speakers(first)
-
-
 _DATE = r"\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?"
 # "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m."
 _TIME = r"[^\d\-\[\]:]{0,8}\d{1,2}[:.]\d{2}(?:[:.]\d{2})?[^\d\-\[\]:]{0,8}?"
-_ANDROID = re.compile(rf"{_DATE},?\s{_TIME}\s-\s(?P<rest>.*)")
-_IOS = re.compile(rf"\[{_DATE},?\s{_TIME}\]\s?(?P<rest>.*)")
+# What an iPhone, or Android, writes before a message.
+MESSAGE = re.compile(rf"(?:\[{_DATE},?\s{_TIME}\]\s?|{_DATE},?\s{_TIME}\s-\s)(?P<rest>.*)")
 # A quotation mark before the colon means a notice: Ann changed the subject to "Plan: B".
 _SENDER = re.compile(r"(?P<name>[^:\"“”]{1,80}):(?:\s(?P<text>.*)|$)")
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -267,11 +222,10 @@ def read_whatsapp(
     turns: list[tuple[str, list[str]]] = []  # name and lines; without a name it is the app's
     for line in source.lines(report):
         text = clean_line(line.text)
-        rest = message_of(text)
-        if rest is not None:
-            sender = _SENDER.fullmatch(rest)
+        if start := MESSAGE.fullmatch(text):
+            sender = _SENDER.fullmatch(start["rest"])
             name = sender["name"].strip().removeprefix("~").strip() if sender else ""
-            turns.append((name, [(sender["text"] or "") if sender else rest]))
+            turns.append((name, [(sender["text"] or "") if sender else start["rest"]]))
         elif turns:
             turns[-1][1].append(text)
         elif text.strip():
@@ -290,19 +244,6 @@ def read_whatsapp(
 def clean_line(line: str) -> str:
     """The line without direction marks, its narrow and no-break spaces made plain ones."""
     return _SPACES.sub(" ", _INVISIBLE.sub("", line))
-
-
-def message_of(line: str) -> str | None:
-    """What follows date and time, where a (cleaned) line begins a message."""
-    start = _IOS.fullmatch(line) or _ANDROID.fullmatch(line)
-    return start["rest"] if start else None
-
-
-def is_whatsapp(head: FileHead) -> bool:
-    """Date, time, and the mark between them and a message."""
-    messages = [message_of(clean_line(line)) is not None for line in head.lines[:5]]
-    # A transcript with a time before each name may have one line that looks like WhatsApp's.
-    return any(messages) and (messages[0] or guess_name(strip_stamp(head.lines[0])) is None)
 
 
 _CUE_TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
@@ -372,13 +313,3 @@ def _speech(lines: list[str]) -> Iterator[Utterance]:
 
 def _plain(text: str) -> str:
     return html.unescape(_TAG.sub("", text)).strip()
-
-
-def is_webvtt(head: FileHead) -> bool:
-    """A first line of WEBVTT."""
-    return bool(head.lines) and head.lines[0].split()[:1] == ["WEBVTT"]
-
-
-def is_srt(head: FileHead) -> bool:
-    """A timing line at once, or under a number."""
-    return any(TIMING.fullmatch(line) for line in head.lines[:2])

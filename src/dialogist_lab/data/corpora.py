@@ -184,9 +184,9 @@ def corpus_readers() -> dict[str, Reader]:
     return {
         convert.__name__: Reader(
             record_reader(convert),
-            _sniff(convert),
             (convert.__doc__ or "").partition("\n")[0],
             has_fields=True,
+            sniff=_sniff(convert),
         )
         for convert in _KEYS
     }
