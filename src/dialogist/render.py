@@ -38,7 +38,12 @@ def rendered(
     ``bare``: text has the summaries alone, for pipes. ``columns``: those of CSV.
     """
     if format == "text":
-        yield from _text(results, bare)
+        remaining = iter(results)
+        first = list(islice(remaining, 2))
+        for number, result in enumerate(chain(first, remaining)):
+            if len(first) > 1:  # several: each under a line with its id
+                yield f"{chr(10) * bool(number)}== {printable(result.summary.id)} ==\n"
+            yield text_of(result, bare)
     elif format == "md":
         for result in results:
             yield markdown_of(result)
@@ -56,16 +61,6 @@ def rendered(
             yield separator + json.dumps(result.to_json(), ensure_ascii=False)
             separator = ",\n"
         yield "[]\n" if separator == "[\n" else "\n]\n"
-
-
-def _text(results: "Iterable[Result]", bare: bool) -> Iterator[str]:
-    """One summary: its lines alone. Several: each under a line with its id."""
-    remaining = iter(results)
-    first = list(islice(remaining, 2))
-    for number, result in enumerate(chain(first, remaining)):
-        if len(first) > 1:
-            yield f"{chr(10) * bool(number)}== {printable(result.summary.id)} ==\n"
-        yield text_of(result, bare)
 
 
 def text_of(result: "Result", bare: bool = False) -> str:

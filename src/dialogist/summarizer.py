@@ -258,8 +258,26 @@ class Summarizer:
 
 def summary_of(dialogue: Dialogue, statements: list[Statement], options: SummaryOptions) -> Summary:
     """The summary that statements make, with its status and why it is that."""
-    status, reason = _status(dialogue, statements, options)
-    warnings = (Warning("length", reason),) if not statements and options.words else ()
+    status: Status = "ok"
+    reason = ""
+    said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
+    contradicted = [s for s in statements if s.verdict == "contradicted"]
+    doubtful = sum(statement.verdict == "doubtful" for statement in statements)
+    if said < FEWEST_WORDS:
+        status, reason = "too_short", f"only {counted(said, 'words')} said"
+    elif not statements and options.words is not None:
+        limit = counted(options.words, "words")
+        reason = f"no statement has {limit} or fewer: ask for more with words"
+        status = "low_confidence"
+    elif not statements:
+        about = "" if options.focus is None else f" about {options.focus}"
+        status, reason = "low_confidence", f"nothing was said that matters{about}"
+    elif contradicted:
+        more = f" (and {len(contradicted) - 1} more)" if len(contradicted) > 1 else ""
+        status, reason = "warning", "; ".join(contradicted[0].reasons) + more
+    elif doubtful:
+        checked = counted(len(statements), "statements")
+        status, reason = "unchecked", f"{doubtful} of {checked} not verified"
     return Summary(
         " ".join(statement.text for statement in statements),
         dialogue.id,
@@ -267,30 +285,8 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
         reason,
         tuple(statements),
         _coverage(dialogue, read=True),
-        warnings,
+        (Warning("length", reason),) if not statements and options.words else (),
     )
-
-
-def _status(
-    dialogue: Dialogue, statements: list[Statement], options: SummaryOptions
-) -> tuple[Status, str]:
-    said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
-    if said < FEWEST_WORDS:
-        return "too_short", f"only {counted(said, 'words')} said"
-    if not statements and options.words is not None:
-        limit = counted(options.words, "words")
-        return "low_confidence", f"no statement has {limit} or fewer: ask for more with words"
-    if not statements:
-        about = "" if options.focus is None else f" about {options.focus}"
-        return "low_confidence", f"nothing was said that matters{about}"
-    contradicted = [s for s in statements if s.verdict == "contradicted"]
-    if contradicted:
-        more = f" (and {len(contradicted) - 1} more)" if len(contradicted) > 1 else ""
-        return "warning", "; ".join(contradicted[0].reasons) + more
-    doubtful = sum(statement.verdict == "doubtful" for statement in statements)
-    if doubtful:
-        return "unchecked", f"{doubtful} of {counted(len(statements), 'statements')} not verified"
-    return "ok", ""
 
 
 def refused(dialogue: Dialogue, language: str = "") -> Summary | None:

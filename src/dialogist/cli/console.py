@@ -66,13 +66,11 @@ def note(text: str, own: bool = False) -> None:
 class _OnStderr(logging.Handler):
     """Tells what the package logs as notes; the traceback below them with DIALOGIST_DEBUG=1."""
 
-    def __init__(self, lines: bool) -> None:
-        super().__init__()
-        self._lines = lines
+    lines = True
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
-        if self._lines:
+        if self.lines:
             note(record.getMessage())
         if record.exc_info and os.environ.get("DIALOGIST_DEBUG"):
             complain("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
@@ -81,7 +79,9 @@ class _OnStderr(logging.Handler):
 def tell_failures(lines: bool = True) -> None:
     """Have what the package logs told on stderr; without ``lines`` tracebacks alone."""
     logger = logging.getLogger("dialogist")
-    logger.handlers = [_OnStderr(lines)]
+    handler = _OnStderr()
+    handler.lines = lines
+    logger.handlers = [handler]
     logger.propagate = False
 
 

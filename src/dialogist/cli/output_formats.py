@@ -56,7 +56,13 @@ def output_format_of(output: Path | None, format: FormT | None, usual: FormT) ->
         UsageError: the file cannot be made there, or its suffix names a form that the command
             does not have.
     """
-    check_file(output)
+    if output is not None and is_file(output):
+        if output.is_dir():
+            raise UsageError(f"--output {output}: is a folder; name a file in it")
+        if not Path(os.path.realpath(output)).parent.is_dir() and not is_special(output):
+            raise UsageError(
+                f"--output {output}: there is no folder {output.parent}; make it first"
+            )
     suffix = "" if output is None else output.suffix.lower()
     named = suffix[1:] if suffix in _FOREIGN else _BY_SUFFIX.get(suffix)
     if format is not None or named is None:
@@ -78,20 +84,6 @@ def is_file(output: Path | None) -> bool:
 def is_special(output: Path) -> bool:
     """Whether a device, a pipe or a socket is there: what cannot be replaced by a file."""
     return output.exists() and not output.is_file() and not output.is_dir()
-
-
-def check_file(output: Path | None) -> None:
-    """See that a file can be made there.
-
-    Raises:
-        UsageError: it is a folder, or its folder does not exist.
-    """
-    if output is None or not is_file(output):
-        return
-    if output.is_dir():
-        raise UsageError(f"--output {output}: is a folder; name a file in it")
-    if not Path(os.path.realpath(output)).parent.is_dir() and not is_special(output):
-        raise UsageError(f"--output {output}: there is no folder {output.parent}; make it first")
 
 
 @contextmanager

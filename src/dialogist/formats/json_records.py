@@ -113,10 +113,6 @@ class FileHead:
     record: Record
     keys: frozenset[str]
 
-    def has(self, *keys: str) -> bool:
-        """Whether it is JSON whose first record has all of these keys."""
-        return bool(self.shape) and self.keys.issuperset(keys)
-
 
 def head_of(source: Source) -> FileHead:
     """Look at the head of ``source`` without using it up."""

@@ -34,8 +34,8 @@ from dialogist.formats.source import (
     source_of_bytes,
     without_compression,
 )
-from dialogist.formats.speaker_lines import guess_name, has_speakers, strip_stamp
-from dialogist.formats.transcripts import DIVIDER, MESSAGE, TIMING, clean_line, is_headed
+from dialogist.formats.speaker_lines import bare, guess_name, has_speakers
+from dialogist.formats.transcripts import DIVIDER, MESSAGE, PLAIN, TIMING, is_headed
 from dialogist.language.tokens import counted
 from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue
@@ -355,9 +355,9 @@ def _text_format(head: FileHead) -> str:
         return "srt"
     if head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         return "html"
-    messages = [MESSAGE.fullmatch(clean_line(line)) for line in lines[:5]]
+    messages = [MESSAGE.fullmatch(line.translate(PLAIN)) for line in lines[:5]]
     # A transcript with a time before each name may have one line that looks like WhatsApp's.
-    if any(messages) and (messages[0] or guess_name(strip_stamp(lines[0])) is None):
+    if any(messages) and (messages[0] or guess_name(bare(lines[0])) is None):
         return "whatsapp"
     if _is_table(head):
         return "csv"

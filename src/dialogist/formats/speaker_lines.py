@@ -90,31 +90,23 @@ def _plain(lines: Sequence[str]) -> list[str]:
     """The lines without time stamps, bold type, and the marks of a list of utterances."""
     bullets = [_BULLET.fullmatch(line) for line in lines]
     filled = [n for n, line in enumerate(lines) if line.strip()]
-    marked = [n for n in filled if (bullet := bullets[n]) and _names_somebody(bullet["rest"])]
+    marked = [n for n in filled if (bullet := bullets[n]) and guess_name(bare(bullet["rest"]))]
     # A list in somebody's message does not make up most of the text, from its first line on.
     if marked and marked[0] == filled[0] and 2 * len(marked) > len(filled):
         lines = list(lines)
         for n in marked:
             lines[n] = bullets[n]["rest"]  # type: ignore[index]
-    return [_undecorated(strip_stamp(line)) for line in lines]
+    return list(map(bare, lines))
 
 
-def _names_somebody(line: str) -> bool:
-    return guess_name(_undecorated(strip_stamp(line))) is not None
-
-
-def _undecorated(line: str) -> str:
-    """``**Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``."""
-    match = _BOLD.fullmatch(line)
-    line = f"{match['name'].strip()}: {match['text'].strip()}" if match else line
+def bare(line: str) -> str:
+    """``[00:01] **Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``."""
+    if stamp := _STAMP.match(line):
+        line = line[stamp.end() :]
+    if bold := _BOLD.fullmatch(line):
+        line = f"{bold['name'].strip()}: {bold['text'].strip()}"
     stamped = _STAMP_BEHIND.fullmatch(line)
     return f"{stamped['name']}: {stamped['text'].strip()}" if stamped else line
-
-
-def strip_stamp(line: str) -> str:
-    """The line without a leading timestamp such as ``(00:01:02)`` or ``[00:01]``."""
-    stamp = _STAMP.match(line)
-    return line[stamp.end() :] if stamp else line
 
 
 def guess_name(line: str) -> tuple[str, str] | None:

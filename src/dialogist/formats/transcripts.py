@@ -195,7 +195,9 @@ _TIME = r"[^\d\-\[\]:]{0,8}\d{1,2}[:.]\d{2}(?:[:.]\d{2})?[^\d\-\[\]:]{0,8}?"
 MESSAGE = re.compile(rf"(?:\[{_DATE},?\s{_TIME}\]\s?|{_DATE},?\s{_TIME}\s-\s)(?P<rest>.*)")
 # A quotation mark before the colon means a notice: Ann changed the subject to "Plan: B".
 _SENDER = re.compile(r"(?P<name>[^:\"“”]{1,80}):(?:\s(?P<text>.*)|$)")
-_INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_INVISIBLE = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+PLAIN = str.maketrans("\u202f\u00a0", "  ", _INVISIBLE)
+"""Takes marks of direction away, and makes narrow and no-break spaces plain ones."""
 # What the app says in a sender's place, and what it adds to a message.
 _NOTICE = re.compile(
     r"<(?:media|medien|multimedia|médias?)\b[^<>]*>|null|"
@@ -208,7 +210,6 @@ _NOTICE = re.compile(
     re.IGNORECASE,
 )
 _EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet\.?)>", re.I)
-_SPACES = re.compile("[\u202f\u00a0]")
 
 
 def read_whatsapp(
@@ -221,7 +222,7 @@ def read_whatsapp(
     """
     turns: list[tuple[str, list[str]]] = []  # name and lines; without a name it is the app's
     for line in source.lines(report):
-        text = clean_line(line.text)
+        text = line.text.translate(PLAIN)
         if start := MESSAGE.fullmatch(text):
             sender = _SENDER.fullmatch(start["rest"])
             name = sender["name"].strip().removeprefix("~").strip() if sender else ""
@@ -239,11 +240,6 @@ def read_whatsapp(
             utterances.append(Utterance("", f"{name}: {text}" if name else text, "system"))
     if any(utterance.text for utterance in utterances):
         yield Dialogue(tuple(utterances), id=source.stem)
-
-
-def clean_line(line: str) -> str:
-    """The line without direction marks, its narrow and no-break spaces made plain ones."""
-    return _SPACES.sub(" ", _INVISIBLE.sub("", line))
 
 
 _CUE_TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"

@@ -41,9 +41,19 @@ def porter_stem(word: str) -> str:
         return stem
     if stem in _IRREGULAR:
         return _IRREGULAR[stem]
-    stem = _without_y(_without_past(_without_plural(stem)))
-    stem = _step_4(_replaced(_step_2(stem), _STEP_3))
-    return _without_double_l(_without_e(stem))
+    stem = _without_past(_without_plural(stem))
+    if stem.endswith("y") and len(stem) > 2 and _consonants(stem[:-1])[-1]:
+        stem = f"{stem[:-1]}i"
+    stem = _replaced(_step_2(stem), _STEP_3)
+    ending = next((end for end in _STEP_4 if stem.endswith(end)), "")
+    before = stem.removesuffix(ending)
+    if _measure(before) > 1 and not (ending == "ion" and before[-1] not in "st"):
+        stem = before
+    if stem.endswith("e"):
+        measure = _measure(stem[:-1])
+        if measure > 1 or (measure == 1 and not _is_short(stem[:-1])):
+            stem = stem[:-1]
+    return stem[:-1] if stem.endswith("ll") and _measure(stem[:-1]) > 1 else stem
 
 
 def _consonants(text: str) -> list[bool]:
@@ -94,13 +104,6 @@ def _without_past(word: str) -> str:
     return f"{stem}e" if _measure(stem) == 1 and _is_short(stem) else stem
 
 
-def _without_y(word: str) -> str:
-    begins = word[:-1]
-    if word.endswith("y") and len(begins) > 1 and _consonants(begins)[-1]:
-        return f"{begins}i"
-    return word
-
-
 def _step_2(word: str) -> str:
     if word.endswith("alli") and _measure(word[:-4]):
         return _step_2(word[:-2])
@@ -116,26 +119,6 @@ def _replaced(word: str, rules: dict[str, str]) -> str:
     if ending is None or not _measure(word.removesuffix(ending)):
         return word
     return word.removesuffix(ending) + rules[ending]
-
-
-def _step_4(word: str) -> str:
-    ending = next((end for end in _STEP_4 if word.endswith(end)), "")
-    stem = word.removesuffix(ending)
-    if _measure(stem) < 2 or (ending == "ion" and stem[-1] not in "st"):
-        return word
-    return stem
-
-
-def _without_e(word: str) -> str:
-    stem = word[:-1]
-    if not word.endswith("e"):
-        return word
-    measure = _measure(stem)
-    return stem if measure > 1 or (measure == 1 and not _is_short(stem)) else word
-
-
-def _without_double_l(word: str) -> str:
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
 # By stems: "purchases" is no form in the list, but its stem is that of one.

@@ -256,19 +256,15 @@ _STARTERS = frozenset(_FIRST_WORDS.split())
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text``, each stripped; a line end always ends a sentence."""
-    lines = (line.strip() for line in _LINE_END.split(text))
-    return [sentence for line in lines if line for sentence in _split_line(line)]
-
-
-def _split_line(line: str) -> list[str]:
     sentences: list[str] = []
-    start = 0
-    for end in _END.finditer(line):
-        if _is_end(line, start, end):
-            sentences.append(line[start : end.end()].strip())
-            start = end.end()
-    sentences.append(line[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    for line in map(str.strip, _LINE_END.split(text)):
+        start = 0
+        for end in _END.finditer(line):
+            if _is_end(line, start, end):
+                sentences.append(line[start : end.end()].strip())
+                start = end.end()
+        sentences.append(line[start:].strip())
+    return list(filter(None, sentences))
 
 
 def _is_end(line: str, start: int, end: re.Match[str]) -> bool:

@@ -200,6 +200,6 @@ def _sniff(convert: Callable[[Record], Dialogue]) -> Callable[[FileHead], bool]:
             turns = head.record.get("turns")
             is_paired = isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
             return head.shape == "rows" and head.keys == set(keys) and is_paired
-        return head.has(*keys) and (convert is not samsum or len(head.keys) == len(keys))
+        return head.keys.issuperset(keys) and (convert is not samsum or len(head.keys) == len(keys))
 
     return sniff
