@@ -1,11 +1,12 @@
-"""Exports of chats and help desks: Slack, Zendesk, Intercom."""
+"""JSON of other programs: chats of Slack, help desks, and transcriptions of recordings."""
 
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +18,13 @@ from dialogist.formats.fields import (
     id_under,
     json_kind,
     list_under,
+    objects_under,
     require_text,
     text_or_empty,
+    text_under,
 )
 from dialogist.formats.generic import RoleMessage, group_messages
-from dialogist.formats.json_records import JsonValue, convert_records, json_values
+from dialogist.formats.json_records import JsonValue, convert_records, json_values, record_reader
 from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, open_source
 from dialogist.language.roles import role_in_data, role_of
@@ -31,12 +34,10 @@ from dialogist.records import JSON, Dialogue, Utterance
 _USERS = "users.json"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MENTION = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,500})(?:\|(?P<label>[^<>]{0,500}))?>")
-_EVENTS = frozenset(
-    (
-        *("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name"),
-        *("channel_archive", "channel_unarchive", "group_join", "group_leave", "bot_add"),
-        *("bot_remove", "pinned_item", "tombstone"),
-    )
+# Notices of the channel itself.
+_EVENT = re.compile(
+    r"(?:channel|group)_(?:join|leave|topic|purpose|name|archive|unarchive)|bot_(?:add|remove)|"
+    r"pinned_item|tombstone"
 )
 
 
@@ -68,10 +69,8 @@ def read_slack_folder(
     folder: Path, options: ReadOptions, report: ProblemReporter
 ) -> Iterator[Dialogue]:
     """Read an export channel by channel; threads are whole even if they last for days."""
-    days = _days(folder)
-    for channel in sorted({day.parent for day in days}):
-        of_channel = sorted(day for day in days if day.parent == channel)
-        posts = chain.from_iterable(_posts(day, options, report) for day in of_channel)
+    for _, days in groupby(sorted(_days(folder)), key=lambda day: day.parent):
+        posts = chain.from_iterable(_posts(day, options, report) for day in days)
         yield from _threads(posts, _users(folder), folder.name, options, report)
 
 
@@ -132,7 +131,7 @@ def _threads(
             continue
         if not selection.takes(post.value):
             continue
-        if post.value.get("subtype") in _EVENTS:
+        if _EVENT.fullmatch(text_or_empty(post.value, "subtype")):
             events += 1
         else:
             kept.append((post, post.value, thread or stamp))
@@ -149,7 +148,11 @@ def _threads(
             identity = f"{post.channel}/{place}" if post.channel else f"{stem}:{place}"
             if options.one_dialogue or (place == post.day and not post.channel):
                 identity = stem
-            speaker = _speaker(value, users)
+            author = id_under(value, "user")
+            profile = value.get("user_profile") or value.get("bot_profile")
+            name = _name(profile) if isinstance(profile, dict) else ""
+            other = name or text_or_empty(value, "username")
+            speaker = users.get(author) or other or author or "bot"
             utterance = Utterance(speaker, text, role_of(speaker))
             yield RoleMessage(identity, post.line, utterance, id_under(value, "ts"))
 
@@ -157,16 +160,8 @@ def _threads(
     selection.tell(report)
 
 
-def _speaker(message: Record, users: Mapping[str, str]) -> str:
-    identity = id_under(message, "user")
-    profile = message.get("user_profile") or message.get("bot_profile")
-    name = _name(profile) if isinstance(profile, dict) else ""
-    other = name or text_or_empty(message, "username")
-    return users.get(identity) or other or identity or "bot"
-
-
 def _text(message: Record, users: Mapping[str, str]) -> str:
-    """What a message says, its mentions and links in words."""
+    """What a message says, or what is attached to it; mentions and links in words."""
 
     def in_words(match: re.Match[str]) -> str:
         sign, target, label = match["sign"], match["target"], match["label"]
@@ -174,19 +169,15 @@ def _text(message: Record, users: Mapping[str, str]) -> str:
             return f"@{users.get(target) or label or target}"
         return f"{'' if sign == '!' else sign}{label or target}"
 
-    text = text_or_empty(message, "text")
-    if not text.strip():
-        text = " ".join(_attached(message))
-    return html.unescape(_MENTION.sub(in_words, text)).strip()
-
-
-def _attached(message: Record) -> Iterator[str]:
-    for key, fields in (("attachments", ("text", "fallback")), ("files", ("title", "name"))):
-        listed = message.get(key)
-        for item in listed if isinstance(listed, list) else []:
-            texts = (text_or_empty(item, name) for name in fields if isinstance(item, dict))
-            if text := next(filter(None, texts), ""):
-                yield text if key == "attachments" else f"[{text}]"
+    texts = [text_or_empty(message, "text")]
+    if not texts[0].strip():
+        for key, fields in (("attachments", ("text", "fallback")), ("files", ("title", "name"))):
+            listed = message.get(key)
+            for item in listed if isinstance(listed, list) else []:
+                each = (text_or_empty(item, name) for name in fields if isinstance(item, dict))
+                if text := next(filter(None, each), ""):
+                    texts.append(text if key == "attachments" else f"[{text}]")
+    return html.unescape(_MENTION.sub(in_words, " ".join(texts))).strip()
 
 
 # Help desks.
@@ -210,11 +201,8 @@ class _People:
             stated = role_in_data(text_or_empty(person, "role"))
             self.known[identity] = (text_or_empty(person, "name") or name, stated or role)
 
-    def role(self, identity: str) -> str:
-        return self.known.get(identity, ("", ""))[1]
-
-    def speaker(self, identity: str, name: str, role: str) -> tuple[str, str]:
-        """The speaker's name and role."""
+    def said(self, identity: str, name: str, role: str, text: str) -> Utterance:
+        """What somebody wrote, under the name and in the role that are known."""
         known_name, known_role = self.known.get(identity, ("", ""))
         role = role or known_role
         name = name or known_name
@@ -225,7 +213,7 @@ class _People:
                 label = role.capitalize() or "Person"
                 self.labels[key] = label if count == 1 else f"{label} {count}"
             name = self.labels[key]
-        return name, role
+        return Utterance(name, message_text(text), role)
 
 
 def zendesk(record: Record, selection: RecordSelection) -> Dialogue | None:
@@ -247,21 +235,21 @@ def zendesk(record: Record, selection: RecordSelection) -> Dialogue | None:
     def utterance(comment: Record) -> Utterance:
         author = comment.get("author")
         people.learn(author)
-        identity = id_under(comment, "author_id") or (
-            id_under(author) if isinstance(author, dict) else ""
-        )
-        asked_by = id_under(ticket, "requester_id") or (
-            id_under(requester) if isinstance(requester, dict) else ""
-        )
+        identity = id_under(comment, "author_id") or _id_of(author)
+        asked_by = id_under(ticket, "requester_id") or _id_of(requester)
         role = role_in_data(text_or_empty(comment, "author_role"))
         if asked_by and identity and not role:
-            role = "customer" if identity == asked_by else people.role(identity) or "agent"
-        name, role = people.speaker(identity, text_or_empty(comment, "author_name"), role)
+            known = people.known.get(identity, ("", ""))[1]
+            role = "customer" if identity == asked_by else known or "agent"
         plain = html.unescape(text_or_empty(comment, "plain_body"))
         text = plain or text_or_empty(comment, "body") or text_or_empty(comment, "html_body")
-        return Utterance(name, message_text(text), role)
+        return people.said(identity, text_or_empty(comment, "author_name"), role, text)
 
     return _ticket(ticket, comments, selection, utterance)
+
+
+def _id_of(person: JSON) -> str:
+    return id_under(person) if isinstance(person, dict) else ""
 
 
 def intercom(record: Record, selection: RecordSelection) -> Dialogue | None:
@@ -282,8 +270,8 @@ def intercom(record: Record, selection: RecordSelection) -> Dialogue | None:
         person: Record = author if isinstance(author, dict) else {}
         kind = text_or_empty(person, "type")
         role = "customer" if kind in _INTERCOM_CUSTOMERS else role_in_data(kind)
-        name, role = people.speaker(id_under(person), text_or_empty(person, "name"), role)
-        return Utterance(name, message_text(text_or_empty(part, "body")), role)
+        name, text = text_or_empty(person, "name"), text_or_empty(part, "body")
+        return people.said(id_under(person), name, role, text)
 
     return _ticket(record, turns, selection, utterance)
 
@@ -339,3 +327,130 @@ def _helpdesk_reader(
 
 read_zendesk = _helpdesk_reader(zendesk, "tickets")
 read_intercom = _helpdesk_reader(intercom, "conversations", "data")
+
+# Recordings.
+
+_LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
+_NO_SPACE = re.compile(r"\s+([.,!?;:%])")
+
+
+def aws(record: Record) -> Dialogue:
+    """Convert a job of Amazon Transcribe, or a call of its call analytics."""
+    if isinstance(record.get("Transcript"), list):
+        calls = [
+            (text_under(item, "ParticipantRole").capitalize(), text_under(item, "Content"))
+            for item in objects_under(record, "Transcript")
+        ]
+        return Dialogue(_spoken(calls, is_whole=True), id=id_under(record, "JobName"))
+    results = _results(record)
+    has_segments = isinstance(results.get("audio_segments"), list)
+    segments = objects_under(results, "audio_segments") if has_segments else []
+    if any(segment.get("speaker_label") for segment in segments):
+        turns = [(_label(s, "speaker_label"), text_under(s, "transcript")) for s in segments]
+    else:
+        turns = list(_aws_words(results))
+    return Dialogue(_spoken(turns), id=id_under(record, "jobName"))
+
+
+def _aws_words(results: Record) -> Iterator[tuple[str, str]]:
+    """Word by word; older files name speakers in a list of their own, by the time of the word."""
+    by_time: dict[str, str] = {}
+    labels = results.get("speaker_labels")
+    for segment in objects_under(labels, "segments") if isinstance(labels, dict) else ():
+        for item in objects_under(segment, "items"):
+            by_time[str(item.get("start_time"))] = _label(item, "speaker_label")
+    speaker = ""
+    for item in objects_under(results, "items"):
+        best = next(iter(objects_under(item, "alternatives")), None)
+        if best is None:
+            continue
+        if item.get("type") != "punctuation":
+            speaker = _label(item, "speaker_label") or by_time.get(str(item.get("start_time")), "")
+        yield speaker, text_under(best, "content")
+
+
+def deepgram(record: Record) -> Dialogue:
+    """Convert a transcription of Deepgram: its utterances, else its words."""
+    results = _results(record)
+    metadata = record.get("metadata")
+    identity = id_under(metadata, "request_id") if isinstance(metadata, dict) else ""
+    if isinstance(results.get("utterances"), list):
+        items = objects_under(results, "utterances")
+        turns = [(_label(i, "speaker", "channel"), text_under(i, "transcript")) for i in items]
+        return Dialogue(_spoken(turns), id=identity)
+    channels = objects_under(results, "channels")
+    if len(channels) != 1:
+        raise BadRecord(
+            f"{len(channels)} channels and no utterances: ask Deepgram for utterances=true"
+        )
+    best = next(iter(objects_under(channels[0], "alternatives")), None)
+    if best is None:
+        raise BadRecord("no alternatives: nothing was transcribed")
+    if isinstance(best.get("words"), list):
+        turns = []
+        for word in objects_under(best, "words"):
+            key = "punctuated_word" if "punctuated_word" in word else "word"
+            turns.append((_label(word, "speaker"), text_under(word, key)))
+    else:
+        turns = [("", text_under(best, "transcript"))]
+    return Dialogue(_spoken(turns), id=identity)
+
+
+def assemblyai(record: Record) -> Dialogue:
+    """Convert a transcription of AssemblyAI: its utterances, else its words, else its text."""
+    key = "utterances" if record.get("utterances") else "words"
+    if not isinstance(record.get(key), list):
+        return Dialogue(_spoken([("", text_under(record, "text"))], True), id=id_under(record))
+    items = objects_under(record, key)
+    turns = [(_label(item, "speaker"), text_under(item, "text")) for item in items]
+    return Dialogue(_spoken(turns), id=id_under(record))
+
+
+def whisper(record: Record) -> Dialogue:
+    """Convert one transcription: an utterance per segment, its speaker where one was found."""
+    turns = []
+    for number, segment in enumerate(list_under(record, "segments"), 1):
+        if not isinstance(segment, dict):
+            raise BadRecord(f"segment {number} is {json_kind(segment)}, not an object")
+        speaker = segment.get("speaker")
+        if not isinstance(speaker, str):  # WhisperX: to whom most of its words were given
+            words = segment.get("words")
+            listed = words if isinstance(words, list) else []
+            names = (word.get("speaker") for word in listed if isinstance(word, dict))
+            counts = Counter(name for name in names if isinstance(name, str) and name)
+            speaker = counts.most_common(1)[0][0] if counts else ""
+        turns.append((speaker, text_under(segment, "text").strip()))
+    language = record.get("language")
+    metadata: dict[str, JSON] = {"language": language} if isinstance(language, str) else {}
+    return Dialogue(_spoken(turns, is_whole=True), metadata=metadata)
+
+
+def _results(record: Record) -> Record:
+    results = record.get("results")
+    if not isinstance(results, dict):
+        raise BadRecord("key 'results' holds no transcription")
+    return results
+
+
+def _label(item: Record, *keys: str) -> str:
+    """The first label of a speaker, as a name: ``spk_0`` and 0 are ``Speaker 0``."""
+    value = next(filter(None, (id_under(item, key) for key in keys)), "")
+    label = _LABEL.fullmatch(value)
+    return f"Speaker {label[1].upper()}" if label else value
+
+
+def _spoken(turns: Iterable[tuple[str, str]], is_whole: bool = False) -> tuple[Utterance, ...]:
+    """Speakers and texts as utterances: what one says in a row is joined, unless it ``is_whole``.
+
+    Raises:
+        BadRecord: nobody says anything.
+    """
+    if not is_whole:
+        runs = groupby(turns, key=lambda turn: turn[0])
+        joined = ((speaker, " ".join(text for _, text in run)) for speaker, run in runs)
+        turns = ((speaker, _NO_SPACE.sub(r"\1", text).strip()) for speaker, text in joined)
+    return require_text(Utterance(speaker, text, role_of(speaker)) for speaker, text in turns)
+
+
+read_aws, read_deepgram = record_reader(aws), record_reader(deepgram)
+read_assemblyai, read_whisper = record_reader(assemblyai), record_reader(whisper)

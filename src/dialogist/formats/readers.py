@@ -59,10 +59,10 @@ READERS: dict[str, Reader] = {
         "exports:read_intercom", "Intercom conversations with their parts.", _JSON, True
     ),
     "slack": Reader("exports:read_slack", "Slack's export: its folder, or a day.", _JSON, True),
-    "aws": Reader("recordings:read_aws", "Amazon Transcribe with speakers."),
-    "deepgram": Reader("recordings:read_deepgram", "Deepgram with speakers."),
-    "assemblyai": Reader("recordings:read_assemblyai", "AssemblyAI with speakers."),
-    "whisper": Reader("recordings:read_whisper", "Whisper or WhisperX transcription.", (".json",)),
+    "aws": Reader("exports:read_aws", "Amazon Transcribe with speakers."),
+    "deepgram": Reader("exports:read_deepgram", "Deepgram with speakers."),
+    "assemblyai": Reader("exports:read_assemblyai", "AssemblyAI with speakers."),
+    "whisper": Reader("exports:read_whisper", "Whisper or WhisperX transcription.", (".json",)),
     "json": Reader(
         "generic:read_json_dialogues", "One JSON object, or an array of them.", _JSON, True
     ),
