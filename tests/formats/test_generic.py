@@ -178,7 +178,7 @@ def test_messages_of_one_id_are_one_dialogue(read, problems):
 
 def test_messages_without_an_id_are_refused(read):
     bare = lines({"speaker": m["speaker"], "text": m["text"]} for m in MESSAGES)
-    with pytest.raises(DataError, match=r"each record is one message.*--column id=KEY.*--one-d"):
+    with pytest.raises(DataError, match=r"each record is one message.*--column id=NAME.*--one-d"):
         read(bare, "m.jsonl")
     (dialogue,) = read(bare, "m.jsonl", one_dialogue=True)
     assert (dialogue.id, len(dialogue.utterances)) == ("m", 3)

@@ -1,4 +1,7 @@
-"""Keys, roles and values of records: names that people use, and typed access to values."""
+"""Keys, roles and values of records: names that people use, and typed access to values.
+
+What is not there under a key, or of another kind, is a `BadRecord` that says so.
+"""
 
 import json
 import re
@@ -73,24 +76,11 @@ def missing_key(key: str, record: Iterable[str]) -> BadRecord:
     return BadRecord(f"no key '{key}' (keys found: {shortlist(sorted(record), 12)})")
 
 
-def value_under(record: Record, key: str) -> JSON:
-    """The value under ``key``.
-
-    Raises:
-        BadRecord: there is none.
-    """
+def text_under(record: Record, key: str) -> str:
+    """The text under ``key``."""
     if key not in record:
         raise missing_key(key, record)
-    return record[key]
-
-
-def text_under(record: Record, key: str) -> str:
-    """The text under ``key``.
-
-    Raises:
-        BadRecord: there is none, or it is no text.
-    """
-    return _text(value_under(record, key), f"key '{key}'")
+    return _text(record[key], f"key '{key}'")
 
 
 def text_or_empty(record: Record, key: str) -> str:
@@ -100,11 +90,7 @@ def text_or_empty(record: Record, key: str) -> str:
 
 
 def id_under(record: Record, key: str = "id") -> str:
-    """The record's own id (a number will do), or an empty string.
-
-    Raises:
-        BadRecord: it is neither text nor a whole number.
-    """
+    """The record's own id (text, or a whole number), or an empty string."""
     value = record.get(key)
     if value is None or isinstance(value, str):
         return value or ""
@@ -114,34 +100,26 @@ def id_under(record: Record, key: str = "id") -> str:
 
 
 def texts_under(record: Record, key: str) -> tuple[str, ...]:
-    """The texts under ``key``: a list of them, or a single one. Null means none.
-
-    Raises:
-        BadRecord: there is no such key, or something in it is no text.
-    """
-    value = value_under(record, key)
+    """The texts under ``key``: a list of them, or a single one. Null means none."""
+    if key not in record:
+        raise missing_key(key, record)
+    value = record[key]
     values = value if isinstance(value, list) else [value]
     return tuple(_text(item, f"key '{key}'") for item in values if item is not None)
 
 
 def list_under(record: Record, key: str) -> list[JSON]:
-    """The list under ``key``.
-
-    Raises:
-        BadRecord: there is none, or it is no list.
-    """
-    value = value_under(record, key)
+    """The list under ``key``."""
+    if key not in record:
+        raise missing_key(key, record)
+    value = record[key]
     if not isinstance(value, list):
         raise BadRecord(f"key '{key}' holds {json_kind(value)}, not a list")
     return value
 
 
 def objects_under(record: Record, key: str) -> list[Record]:
-    """The list of objects under ``key``.
-
-    Raises:
-        BadRecord: there is no such list, or one of its items is no object.
-    """
+    """The list of objects under ``key``."""
     objects: list[Record] = []
     for number, item in enumerate(list_under(record, key), 1):
         if not isinstance(item, dict):
@@ -151,33 +129,14 @@ def objects_under(record: Record, key: str) -> list[Record]:
 
 
 def text_pair(item: JSON, where: str) -> tuple[str, str]:
-    """Two texts out of a list of two.
-
-    Raises:
-        BadRecord: it is none.
-    """
+    """Two texts out of a list of two."""
     if not isinstance(item, list) or len(item) != 2:
         raise BadRecord(f"{where} is {json_kind(item)}, not a pair [speaker, text]")
     return _text(item[0], where), _text(item[1], where)
 
 
-def pairs_under(record: Record, key: str) -> list[tuple[str, str]]:
-    """The list of pairs of texts under ``key``.
-
-    Raises:
-        BadRecord: there is no such list, or one of its items is no pair of texts.
-    """
-    return [
-        text_pair(item, f"'{key}' item {n}") for n, item in enumerate(list_under(record, key), 1)
-    ]
-
-
 def require_text(utterances: Iterable[Utterance]) -> tuple[Utterance, ...]:
-    """The utterances, if they hold any text at all.
-
-    Raises:
-        BadRecord: nobody says anything.
-    """
+    """The utterances, if they hold any text at all."""
     result = tuple(utterances)
     if not any(utterance.text.strip() for utterance in result):
         raise BadRecord("no utterances: the dialogue is empty")
@@ -201,12 +160,9 @@ def json_kind(value: JSON) -> str:
     return "nothing (null)" if value is None else names.get(type(value), "a number")
 
 
-_PUBLIC = "public"
-
-
-def is_internal(turn: Mapping[str, JSON]) -> bool:
+def is_internal(turn: JSON) -> bool:
     """Whether a turn is a note that the customer does not see."""
-    public = turn.get(_PUBLIC)
+    public = turn.get("public") if isinstance(turn, Mapping) else None
     return public is False or (isinstance(public, str) and public.strip().lower() == "false")
 
 
@@ -219,7 +175,7 @@ class RecordSelection:
     def __init__(self, options: ReadOptions) -> None:
         self._conditions = options.where
         self._notes_out = not options.internal_notes and all(
-            condition.key != _PUBLIC for condition in options.where
+            condition.key != "public" for condition in options.where
         )
         self._met: set[str] = set()
         self._keys: tuple[str, ...] = ()
@@ -238,23 +194,21 @@ class RecordSelection:
         about_turns = []
         is_taken = True
         for condition in self._conditions:
-            if has_path(record, condition.key):
-                self._met.add(condition.key)
-                is_taken = is_taken and condition.holds(record)
-            elif any(has_path(turn, condition.key) for turn in objects):
+            if not has_path(record, condition.key) and any(
+                has_path(turn, condition.key) for turn in objects
+            ):
                 self._met.add(condition.key)
                 about_turns.append(condition)
+                continue
+            if has_path(record, condition.key):
+                self._met.add(condition.key)
             else:
                 self._keys = self._keys or tuple(record)
-                is_taken = is_taken and condition.holds(record)
+            is_taken = is_taken and condition.holds(record)
         if not is_taken:
             self._left["record"] += 1
             return None
-        kept = [
-            turn
-            for turn in turns
-            if not (self._notes_out and isinstance(turn, dict) and is_internal(turn))
-        ]
+        kept = [turn for turn in turns if not (self._notes_out and is_internal(turn))]
         self._left["internal note"] += len(turns) - len(kept)
         chosen = [
             turn
@@ -277,20 +231,17 @@ class RecordSelection:
                     f"(found: {shortlist(self._keys)})"
                 )
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
-        for what in ("record", "turn"):
+        for what, why in (
+            ("record", f"by {asked}"),
+            ("turn", f"by {asked}"),
+            ("internal note", "(public=false); --internal-notes reads them, too"),
+        ):
             if self._left[what]:
-                report.note(f"{counted(self._left[what], f'{what}s')} left out by {asked}")
-        if count := self._left["internal note"]:
-            left = counted(count, "internal notes")
-            report.note(f"{left} left out (public=false); --internal-notes reads them, too")
-
-
-# A dialogue as the JSON record that the generic ``jsonl`` reader reads back unchanged.
+                report.note(f"{counted(self._left[what], f'{what}s')} left out {why}")
 
 
 def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
-    """Return the dialogue as one JSON object: ``id``, ``turns``, ``summaries``, ``profile``,
-    ``metadata``.
+    """Return the dialogue as the JSON object that the ``jsonl`` reader reads back unchanged.
 
     A turn's role is only written where its speaker's name does not say it.
     """
@@ -298,14 +249,12 @@ def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
     for u in dialogue.utterances:
         role: dict[str, JSON] = {"role": u.role} if u.role != role_of(u.speaker) else {}
         turns.append({"speaker": u.speaker, "text": u.text, **role})
-    record: dict[str, JSON] = {"id": dialogue.id, "turns": turns}
-    if dialogue.references:
-        record["summaries"] = list(dialogue.references)
-    if dialogue.profile:
-        record["profile"] = dict(dialogue.profile)
-    if dialogue.metadata:
-        record["metadata"] = dict(dialogue.metadata)
-    return record
+    rest: dict[str, JSON] = {
+        "summaries": list(dialogue.references),
+        "profile": dict(dialogue.profile),
+        "metadata": dict(dialogue.metadata),
+    }
+    return {"id": dialogue.id, "turns": turns, **{key: rest[key] for key in rest if rest[key]}}
 
 
 def dialogue_to_line(dialogue: Dialogue) -> str:

@@ -1,6 +1,6 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, pairwise
@@ -79,14 +79,12 @@ class _Group:
 
 def moment_of(text: str) -> float | None:
     """A time stamp as seconds, or None where it is none: a number, or ISO 8601."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text.strip().removesuffix(" UTC")).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
+    for read in (float, lambda text: datetime.fromisoformat(text).timestamp()):
+        try:
+            return read(text.strip().removesuffix(" UTC"))
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None
 
 
 def group_messages(
@@ -103,12 +101,16 @@ def group_messages(
     Raises:
         DataError: there is a ``refusal``, and no two messages have an id in common.
     """
-    groups = _neighbours(messages, report) if options.by_neighbours else _groups(messages)
-    if refusal and not options.by_neighbours:
-        held = list(groups)
-        if len(held) > 1 and all(len(group.messages) == 1 for _, group in held):
+    groups: Iterable[tuple[str, _Group]]
+    if options.by_neighbours:
+        groups = _neighbours(messages, report)
+    else:
+        held: dict[str, _Group] = {}
+        for message in messages:
+            held.setdefault(message.dialogue, _Group(message.line)).messages.append(message)
+        if refusal and len(held) > 1 and all(len(g.messages) == 1 for g in held.values()):
             raise DataError(f"{report.file}: {refusal}")
-        groups = iter(held)
+        groups = held.items()
     moved = single = count = 0
     for identity, group in groups:
         utterances, was_moved = group.in_order()
@@ -126,13 +128,6 @@ def group_messages(
         report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
-
-
-def _groups(messages: Iterator[RoleMessage]) -> Iterator[tuple[str, _Group]]:
-    groups: dict[str, _Group] = {}
-    for message in messages:
-        groups.setdefault(message.dialogue, _Group(message.line)).messages.append(message)
-    yield from groups.items()
 
 
 def _neighbours(
@@ -169,7 +164,10 @@ def read_json_dialogues(
         return
     values = chain([first], values)
     if isinstance(first.value, dict) and is_message(first.value, options.columns):
-        key, refusal = _group_key(first.value, source, options)
+        key = next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value), "")
+        key = "" if options.one_dialogue else options.columns.get("id", key)
+        is_own = key in RECORD_ID_KEYS
+        refusal = id_refusal(first.value, key, options, source.name, is_own, is_table=False)
         messages = _messages(values, key, source.stem, options, selection, report)
         yield from group_messages(messages, options, report, refusal)
     elif options.one_dialogue and not first.alone:
@@ -233,39 +231,41 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
             **({PROFILE: ignored} if ignored else {}),
         },
         profile=profile,
-        is_verbatim=len(turns) == len(utterances) and all(map(_holds, turns, utterances)),
+        # Whether each turn has the text of its utterance as it was read.
+        is_verbatim=len(turns) == len(utterances)
+        and all(
+            utterance.text in (turn.values() if isinstance(turn, dict) else turn)
+            if isinstance(turn, dict | list)
+            else utterance.text == turn
+            for turn, utterance in zip(turns, utterances, strict=True)
+        ),
     )
 
 
-def _holds(turn: JSON, utterance: Utterance) -> bool:
-    """Whether a turn has the text of an utterance as it was read."""
-    values = turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
-    return utterance.text in values
+def id_refusal(
+    found: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
+) -> str:
+    """What to say if the ids of messages turn out to be their own (``is_own``: they may be).
 
-
-def _group_key(first: Record, source: Source, options: ReadOptions) -> tuple[str, str]:
-    """Where records that are single messages name their dialogue, and a refusal.
-
-    The refusal is what to say if these turn out to be the messages' own ids.
+    ``found`` are the keys or columns that are there, ``usual`` the one that names the dialogue.
 
     Raises:
-        DataError: they do not say which dialogue they belong to.
+        DataError: there is none.
     """
-    if options.one_dialogue:
-        return "", ""
-    usual = next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first), "")
-    key = options.columns.get("id", usual)
+    message, place = ("row", "column") if is_table else ("message", "key")
     advice = (
-        f"(keys found: {shortlist(first)}); name the key with --column id=KEY, or give "
+        f"({place}s found: {shortlist(found)}); name the {place} with --column id=NAME, or give "
         "--one-dialogue if the whole file is one dialogue"
     )
-    if not key:
+    if options.one_dialogue:
+        return ""
+    if not usual:
         raise DataError(
-            f"{source.name}: each record is one message, but no key says of which dialogue {advice}"
+            f"{name}: each {'row' if is_table else 'record'} is one message, but no {place} says "
+            f"of which dialogue {advice}"
         )
-    may_be_own = "id" not in options.columns and key in RECORD_ID_KEYS
-    refusal = f"every message has its own '{key}', so it is not the dialogue's {advice}"
-    return key, refusal if may_be_own else ""
+    is_own = is_own and "id" not in options.columns
+    return f"every {message} has its own '{usual}', so it is not the dialogue's {advice}" * is_own
 
 
 def _messages(

@@ -40,16 +40,11 @@ class Condition:
             return not self.equal
         value = value_at(record, self.key)
         values = value if isinstance(value, list) else [value]
-        return (self.value.lower() in map(_as_text, values)) == self.equal
+        texts = ["" if each is None else str(each).strip().lower() for each in values]
+        return (self.value.lower() in texts) == self.equal
 
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.equal else '!='}{self.value}"
-
-
-def _as_text(value: JSON) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value).strip().lower()
 
 
 def value_at(record: Mapping[str, JSON], path: str, default: Any = None) -> Any:

@@ -27,7 +27,7 @@ from dialogist.formats.fields import (
     require_text,
     shortlist,
 )
-from dialogist.formats.generic import RoleMessage, group_messages
+from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
 from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import LINE_END, named_lines
@@ -78,7 +78,8 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
     if layout.dialogue and not options.one_dialogue:
         yield from _whole(rows, layout, source.stem, report)
     else:
-        refusal = _refusal(layout, header, options, source.name)
+        is_own = normalized_key(layout.id) in RECORD_ID_KEYS
+        refusal = id_refusal(header, layout.id, options, source.name, is_own, is_table=True)
         messages = _messages(rows, layout, source.stem if options.one_dialogue else "", report)
         yield from group_messages(messages, options, report, refusal)
     selection.tell(report)
@@ -127,27 +128,6 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
                 f"{name}: several columns are named '{double['name'][:40]}': rename all but one"
             )
     return TableLayout(identity, dialogue, speaker, text, role, summary, time)
-
-
-def _refusal(layout: TableLayout, header: Sequence[str], options: ReadOptions, name: str) -> str:
-    """What to say if the ids turn out to be the rows' own.
-
-    Raises:
-        DataError: each row is an utterance, and there is no column of ids.
-    """
-    advice = (
-        f"(columns found: {shortlist(header)}); name the column with --column id=NAME, or give "
-        "--one-dialogue if the whole file is one dialogue"
-    )
-    if options.one_dialogue:
-        return ""
-    if not layout.id:
-        raise DataError(
-            f"{name}: each row is one utterance, but no column says of which dialogue {advice}"
-        )
-    if "id" in options.columns or normalized_key(layout.id) not in RECORD_ID_KEYS:
-        return ""
-    return f"every row has its own '{layout.id}', so it is not the dialogue's {advice}"
 
 
 def _header(table: Iterator[list[str]], name: str) -> list[str]:

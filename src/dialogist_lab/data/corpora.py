@@ -13,7 +13,6 @@ from dialogist.formats.fields import (
     list_under,
     missing_key,
     other_keys,
-    pairs_under,
     require_text,
     text_pair,
     text_under,
@@ -90,7 +89,7 @@ def todsum(record: Record) -> Dialogue:
 
 def csds(record: Record) -> Dialogue:
     """CSDS (Lin et al. 2021): Chinese customer service; a summary per topic, joined to one."""
-    topics = pairs_under(record, "topic_summaries")
+    topics = _pairs(record, "topic_summaries")
     kept: list[JSON] = [[topic, text] for topic, text in topics]
     return Dialogue(
         require_text(_paired(record)),
@@ -139,7 +138,13 @@ def pretrain(record: Record) -> Dialogue:
 
 def _paired(record: Record) -> list[Utterance]:
     """The utterances under ``turns``, a list of ``[speaker, text]`` pairs."""
-    return [Utterance(name, text, role_of(name)) for name, text in pairs_under(record, "turns")]
+    return [Utterance(name, text, role_of(name)) for name, text in _pairs(record, "turns")]
+
+
+def _pairs(record: Record, key: str) -> list[tuple[str, str]]:
+    return [
+        text_pair(item, f"'{key}' item {n}") for n, item in enumerate(list_under(record, key), 1)
+    ]
 
 
 def _made(
