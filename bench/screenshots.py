@@ -31,22 +31,12 @@ IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 1200, 860
 
 
-def dialogist(folder: Path, *words: object) -> None:
-    """Run a command in a folder; its messages are shown if it fails."""
-    command = [sys.executable, "-m", "dialogist", *map(str, words)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"dialogist {' '.join(map(str, words))}\n{done.stderr}")
-
-
 _TALK = """Customer: Hello, my order 4711 was due on Monday and it has not arrived yet.
-Agent: I am sorry to hear that. Let me look at the tracking for you.
 Agent: The courier lost the parcel in Hull. I will send a new one today for free.
 Customer: Great. Can it come to the office this time?
 Agent: Yes, I have changed the address. It will be with you on Thursday before noon.
 Customer: I also want to cancel my plan at the end of the month.
-Agent: I will ask our contracts team to call you tomorrow.
-Customer: Thank you."""
+Agent: I will ask our contracts team to call you tomorrow."""
 
 
 def page(browser: Any, folder: Path) -> None:
@@ -81,9 +71,11 @@ def page(browser: Any, folder: Path) -> None:
 
 def report(browser: Any, folder: Path) -> None:
     """`dialogist report lead-3 longest-3` on made-up dialogues."""
-    dialogist(folder, "data", "synth", "--pairs", "60", "--split", "dev", "--output", "dev.jsonl")
-    words = ("report", "lead-3", "longest-3", "--on", "dev.jsonl", "--output", "report")
-    dialogist(folder, *words, "--metrics", "rouge,copying")
+    for words in (
+        "data synth --pairs 60 --split dev --output dev.jsonl",
+        "report lead-3 longest-3 --on dev.jsonl --output report --metrics rouge,copying",
+    ):
+        subprocess.run([sys.executable, "-m", "dialogist", *words.split()], cwd=folder, check=True)
     shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     shown.goto(f"file://{folder / 'report' / 'report.html'}")
     shown.screenshot(path=IMAGES / "report.png")

@@ -82,7 +82,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
         )
     (folder / "chat.log").write_text("12:00 -!- ann joined\n12:01 <ann> Lunch?\n12:02 <@bo> Yes.\n")
     (folder / "chat.txt").write_text("Ann: Can you send it by Friday?\nBo: Yes, on Thursday.\n")
-    (folder / "visit.txt").write_text("Doctor: Take 500 mg twice a day.\nLin: And 250mg at noon? Fine.\n")
+    (folder / "visit.txt").write_text(
+        "Doctor: Take 500 mg twice a day.\nLin: And 250mg at noon? Fine.\n"
+    )
     turns = [[["Ann", f"Shall we meet at {n}?"], ["Bo", "Yes. Gladly."]] for n in range(8)]
     rows = ({"id": f"d{n}", "turns": t, "summary": "They meet."} for n, t in enumerate(turns))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
