@@ -50,7 +50,7 @@ HARD = Step(
         "cat hard-chat.txt",
         "dialogist summarize hard-chat.txt",
     ),
-    "It holds what was said. Who drives whom and when it leaves to you.",
+    "The time that they agreed on is missing: a summary holds a part of the facts.",
 )
 MASKS = Step(
     "The support chat without personal data, and back",
