@@ -64,7 +64,7 @@ def test_forms_masks_and_focus(dialogist, tmp_path):
     assert first["filled"]["form"] == "call"
     assert "212-555-0142" not in json.dumps(first)
     assert second["status"] == "error"
-    assert "Agent" in second["reason"]  # nobody of that name is in the dialogue
+    assert "UsageError" in second["reason"]  # no Agent speaks in it, and it is masked
 
 
 def test_a_sample(dialogist, calls, tmp_path):
