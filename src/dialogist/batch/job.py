@@ -59,11 +59,10 @@ class JobPlan:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far a run is: records that it made and that an earlier run had made, and their bytes."""
+    """How far a run is: records that it made, and that an earlier run had made."""
 
     done: int
     failed: int
-    bytes: int
     kept: int
 
 
@@ -172,7 +171,7 @@ class _Run:
         self._plan, self._journal, self._pool = plan, journal, pool
         self._progress, self._note = progress, note
         self._kept = sum(shard.records for shard in journal.done.values())
-        self._made: Counter[str] = Counter()
+        self._done = self._failed = 0
         self._cutter = Cutter(plan.shard_size)
         self._at_work: dict[Future[list[RecordLine]], tuple[Shard, int]] = {}
         self._deaths = 0  # in a row
@@ -231,8 +230,7 @@ class _Run:
         for shard, start in dead:
             for place, line in enumerate(shard.lines[start : start + _GROUP], start):
                 self._keep(shard, place, [self._alone(shard, line)])
-        made = self._made
-        self._progress(JobProgress(made["done"], made["failed"], made["bytes"], self._kept))
+        self._progress(JobProgress(self._done, self._failed, self._kept))
 
     def _take_done(self) -> list[tuple[Shard, int]]:
         """Keep the records that are there; the groups whose worker died."""
@@ -277,9 +275,8 @@ class _Run:
         Killed between the two, it is done again.
         """
         shard.records.update(enumerate(records, start))
-        self._made["done"] += len(records)
-        self._made["failed"] += sum(status == "error" for status, _ in records)
-        self._made["bytes"] += sum(len(line) for _, line in records)
+        self._done += len(records)
+        self._failed += sum(status == "error" for status, _ in records)
         if len(shard.records) < len(shard.lines):
             return
         ordered = [shard.records[place] for place in range(len(shard.lines))]

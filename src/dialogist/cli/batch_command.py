@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -40,7 +41,7 @@ from dialogist.cli.inputs import (
 from dialogist.cli.summarize_command import tally
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
-from dialogist.records import JSON, Dialogue, SummaryOptions
+from dialogist.records import JSON, Dialogue, SummaryOptions, to_json
 
 if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
@@ -51,9 +52,6 @@ if TYPE_CHECKING:
     from dialogist.summarizer import Summarizer
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
-_FIRST = 20  # dialogues and, below, seconds after which the cost of a job can be told
-_FIRST_SECONDS = 5.0
-_WORTH_TELLING = 60.0  # seconds that are left: of less nobody wants an estimate
 
 
 def batch(
@@ -66,12 +64,7 @@ def batch(
     ],
     output: Annotated[
         str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PLACE",
-            help="Folder, URL or table to write to; a folder can be gone on with.",
-        ),
+        typer.Option("--output", "-o", metavar="PLACE", help="Folder, URL or table to write to."),
     ] = "",
     state: Annotated[
         Path | None,
@@ -194,22 +187,10 @@ def batch(
         grow or watch is not None,
     )
 
-    def look(known: Sequence[str]) -> "list[RecordOrigin]":
-        return origins_of(inputs, recent, known, note)
-
     def run(origins: "list[RecordOrigin]") -> int:
         about: dict[str, JSON] = {
             "inputs": [[origin.name, origin.size] for origin in origins],
-            "reading": {
-                "format": read.format,
-                "columns": dict(read.columns),
-                "where": [str(condition) for condition in read.where],
-                "encoding": read.encoding,
-                "one_dialogue": read.one_dialogue,
-                "sorted": read.by_neighbours,
-                "internal_notes": read.internal_notes,
-                "since": since,
-            },
+            "reading": {**to_json(read), "since": since},
             "output": shown_name(output) if state is not None else "",  # a folder may be moved
         }
         meter = _JobMeter(_expected(origins), quiet)
@@ -219,8 +200,10 @@ def batch(
 
     try:
         if watch is not None:
+            look = partial(origins_of, inputs, recent, on_note=note)
             _watch_inputs(folder, look, run, watch)
-        return run(look(known_inputs(folder) if plan.grown and not restart else ()))
+        known = known_inputs(folder) if plan.grown and not restart else ()
+        return run(origins_of(inputs, recent, known, note))
     except KeyboardInterrupt:
         note("stopped: run the same command again to go on", own=True)
         raise
@@ -257,30 +240,22 @@ def _expected(origins: "list[RecordOrigin]") -> int | None:
 
 
 class _JobMeter:
-    """Shows the progress of a job, and once what the rest of it costs."""
+    """Shows the progress of a job, and what came out."""
 
     def __init__(self, total: int | None, quiet: bool) -> None:
         """``total``: how many dialogues there are, if that is known."""
         self._total, self._quiet = total, quiet
         self._meter: Meter | None = None
-        self._estimated = False
 
     def __call__(self, progress: "JobProgress") -> None:
         """So far it is."""
-        left = None if self._total is None else max(0, self._total - progress.kept)
         if self._meter is None:
+            left = None if self._total is None else max(0, self._total - progress.kept)
             if progress.kept:
                 note(f"{counted(progress.kept, 'records')} of the run before are kept", own=True)
             self._meter = Meter("summarized", left, "dialogues")
         self._meter.failed = progress.failed
         self._meter.update(progress.done)
-        seconds = self._meter.seconds
-        if self._estimated or progress.done < _FIRST or seconds < _FIRST_SECONDS:
-            return
-        self._estimated = True
-        rate = progress.done / seconds
-        if left is None or (left - progress.done) / rate > _WORTH_TELLING:
-            note(estimate(left, rate, progress.bytes / progress.done), own=True)
 
     def finish(self, totals: "Totals") -> None:
         """Close it with what came out."""

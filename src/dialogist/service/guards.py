@@ -38,7 +38,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r"(line \d+) (column \d+)")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _LARGEST = "send at most {} bytes; longer input goes to /v1/batches"
-_WANT_A_PLACE = ("/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -54,16 +53,10 @@ HEADERS = {
 
 
 class Envelope:
-    """The outermost layer: request ids, headers, counts, one log line, and no reply but ours.
+    """The outermost layer: request ids, headers, counts, one log line, and no reply but ours."""
 
-    ``full`` says why no summary can be asked for now, if so. That is answered here, before route
-    and key are looked up: it must cost next to nothing, and tells no more than ``/readyz`` does.
-    """
-
-    def __init__(
-        self, app: ASGIApp, metrics: Metrics, full: Callable[[], Problem | None] = lambda: None
-    ) -> None:
-        self._app, self._metrics, self._full = app, metrics, full
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -83,8 +76,12 @@ class Envelope:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        app = self._app
+        if not scope["query_string"].isascii():  # it could not be decoded
+            refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
+            app = refusal.response(request_id)
         try:
-            await self._app_or_refusal(scope)(scope, receive, sealed)
+            await app(scope, receive, sealed)
         except ClientDisconnect:
             status = status or 499
         except Exception as error:  # a bug of ours: one clean reply, the connection stays
@@ -92,8 +89,7 @@ class Envelope:
             if status == 0:
                 await Problem("internal").response(request_id)(scope, receive, sealed)
         seconds = time.perf_counter() - started
-        path = scope["path"] if scope["path"] in _WANT_A_PLACE else ""  # refused before routing
-        route = str(getattr(scope.get("route"), "path", path))
+        route = str(getattr(scope.get("route"), "path", ""))
         self._metrics.answered(route or "none", status, seconds)
         log_event(
             "request",
@@ -105,14 +101,6 @@ class Envelope:
             key=state.get("key_id", ""),
         )
         return None
-
-    def _app_or_refusal(self, scope: Scope) -> ASGIApp:
-        """The application, unless it is full, or would fail to decode the address."""
-        wants_place = scope["method"] == "POST" and scope["path"] in _WANT_A_PLACE
-        refusal = self._full() if wants_place else None
-        if refusal is None and not scope["query_string"].isascii():
-            refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
-        return self._app if refusal is None else refusal.response(scope["state"]["request_id"])
 
 
 def _request_id(scope: Scope) -> str:

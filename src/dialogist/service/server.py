@@ -97,7 +97,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    app.add_middleware(Envelope, metrics=metrics, full=queue.full)
+    app.add_middleware(Envelope, metrics=metrics)
     for kind in (Problem, HTTPException, RequestValidationError, sa.exc.OperationalError):
         app.add_exception_handler(kind, _refuse)
     app.include_router(api.router)

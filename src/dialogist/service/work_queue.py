@@ -70,25 +70,9 @@ class WorkQueue:
         """Whether less than half of the queue is taken: stored batches may go on."""
         return not self._is_closing and self._requests < self._settings.queue_requests / 2
 
-    def full(self) -> Problem | None:
-        """Why even the smallest request is refused now; None: it is not."""
-        settings = self._settings
-        if self._is_closing:
-            self._metrics.rejected.labels("draining").inc()
-            return Problem("draining", "another instance may answer", _FIRST_GUESS)
-        if self._requests and (
-            self._requests >= settings.queue_requests or self._wait() > settings.queue_seconds
-        ):
-            return self._no_room()
-        return None
-
     def _wait(self) -> float:
         """The seconds that those who hold places will take, about."""
         return self._requests * self._cost / self.threads
-
-    def _no_room(self) -> Problem:
-        self._metrics.rejected.labels("queue_full").inc()
-        return Problem("queue_full", "try again after the time given", self._wait())
 
     @contextmanager
     def place(self, size: int) -> Iterator[None]:
@@ -97,11 +81,17 @@ class WorkQueue:
         Raises:
             Problem: all are taken, or the service is stopping; says when to come back.
         """
-        problem = self.full()
-        if problem is None and self._requests and self._bytes + size > self._settings.queue_bytes:
-            problem = self._no_room()
-        if problem is not None:
-            raise problem
+        limits = self._settings
+        if self._is_closing:
+            self._metrics.rejected.labels("draining").inc()
+            raise Problem("draining", "another instance may answer", _FIRST_GUESS)
+        if self._requests and (
+            self._requests >= limits.queue_requests
+            or self._wait() > limits.queue_seconds
+            or self._bytes + size > limits.queue_bytes
+        ):
+            self._metrics.rejected.labels("queue_full").inc()
+            raise Problem("queue_full", "try again after the time given", self._wait())
         self._requests, self._bytes = self._requests + 1, self._bytes + size
         self._metrics.queue.set(self._requests)
         try:
