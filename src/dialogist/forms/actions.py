@@ -170,16 +170,17 @@ _CONFIRM_FIRST = re.compile(
 
 def actions_in(talk: Talk) -> Iterator[Finding]:
     """Promises, agreed requests, orders and accepted offers, in the order they are said."""
-    doctors = _doctors_in(talk)
+    roles = {u.speaker: f"{u.role} {u.speaker}".lower() for u in talk.dialogue.utterances}
+    doctors = {name for name, role in roles.items() if _CLINICIAN & set(re.findall("[a-z]+", role))}
     for sentence in talk.all():
-        finding = _promise(sentence, talk) or _agreed(sentence, talk)
-        if finding is None:
-            finding = (
-                (_order(sentence, talk) if sentence.speaker in doctors else None)
-                or _taken_on(sentence, talk)
-                or _accepted(sentence, talk)
-                or _arranged(sentence)
-            )
+        finding = (
+            _promise(sentence, talk)
+            or _agreed(sentence, talk)
+            or (_order(sentence, talk) if sentence.speaker in doctors else None)
+            or _taken_on(sentence, talk)
+            or _accepted(sentence, talk)
+            or _arranged(sentence)
+        )
         if finding is not None:
             yield finding
 
@@ -435,11 +436,6 @@ _TOLD_TO = re.compile(
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.I)
 _ROUND = 30  # characters before and half as many behind that may deny or tell of the past
 _ORDER = 160  # characters of what is ordered in speech without stops
-
-
-def _doctors_in(talk: Talk) -> set[str]:
-    roles = {u.speaker: f"{u.role} {u.speaker}".lower() for u in talk.dialogue.utterances}
-    return {name for name, text in roles.items() if _CLINICIAN & set(re.findall("[a-z]+", text))}
 
 
 def _order(sentence: Sentence, talk: Talk) -> Finding | None:

@@ -332,7 +332,7 @@ def questions_in(talk: Talk) -> Iterator[Finding]:
         finding = None
         if is_waiting and _REQUESTS.search(text):
             finding = quote(sentence, owner=owner)
-        elif _is_question(text):
+        elif text.rstrip(" \"'”’").endswith("?") and _is_asked(_LEAD.sub("", text)):
             if talk.beside(sentence, 1) is None and sentence.utterance == last:
                 finding = quote(sentence, owner=owner)
             elif talk.beside(sentence, 1) is None and _is_put_off(talk.reply(sentence)):
@@ -342,10 +342,7 @@ def questions_in(talk: Talk) -> Iterator[Finding]:
             yield finding
 
 
-def _is_question(text: str) -> bool:
-    if not text.rstrip(" \"'”’").endswith("?"):
-        return False
-    bare = _LEAD.sub("", text)
+def _is_asked(bare: str) -> bool:
     is_asked = _QUESTION.match(bare) is not None and not _NO_QUESTION.match(bare)
     return is_asked and len(bare.split()) >= _FEWEST_ASKED and is_telling(bare)
 

@@ -35,6 +35,7 @@ _EXTRACTED: tuple[FieldSource, ...] = (
     "issue", "done", "outcome", "decisions", "actions", "questions",
 )  # fmt: skip
 """The sources that rules fill from the dialogue: the fields of `Extracted`."""
+_QUOTED = re.compile(r'["“](.+?)["”]')
 _HELD = 0.7  # of what a statement rests on
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
@@ -311,7 +312,9 @@ def _labelled(statements: Sequence[Statement], form: Form) -> list[Statement]:
     wanted = {label for section in form.sections for label in section.labels}
     if not form.packs or not wanted or any(statement.section for statement in statements):
         return list(statements)
-    texts = [" ".join(_spoken(s.text).split()) for s in statements]
+    # Of a quote its words, without who says them.
+    spoken = [(_QUOTED.findall(s.text) or [s.text])[-1] for s in statements]
+    texts = [" ".join(text.split()) for text in spoken]
     best: Sequence[LabelledSentence] = ()
     for name in form.packs:
         labelled = load_pack(name).analyse_sentences("\n".join(texts))
@@ -325,11 +328,6 @@ def _labelled(statements: Sequence[Statement], form: Form) -> list[Statement]:
         labels.append(next(within, ""))
         place += len(text) + 1
     return [replace(s, section=label) for s, label in zip(statements, labels, strict=True)]
-
-
-def _spoken(text: str) -> str:
-    """The words of a quote, without who says them."""
-    return text.split('"')[-2] if text.count('"') > 1 else text
 
 
 def _is_titled(statement: Statement, section: FormSection) -> bool:

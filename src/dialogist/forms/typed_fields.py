@@ -224,14 +224,10 @@ class Values:
             if not is_typed and digits > 2 and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
                 yield value
 
-    def _head(self, value: Value) -> str:
-        """What stands before a value in its sentence."""
-        text = self._texts[value.utterance]
-        return _SENTENCE_END.split(text[max(0, value.start - _NEAR) : value.start])[-1]
-
     def _judged(self, value: Value) -> Value | None:
         """The value with the type that the words near it give, None where it is none of these."""
-        text, near = self._texts[value.utterance], self._head(value)
+        text = self._texts[value.utterance]
+        near = _SENTENCE_END.split(text[max(0, value.start - _NEAR) : value.start])[-1]
         if MASK_PATTERN.fullmatch(value.text) or value.type not in (*_NUMBERS, "email"):
             return value
         if value.type in ("phone", "email") and self._is_companys(value, near):
@@ -248,8 +244,12 @@ class Values:
             return None
         named = (*_CUES["order"], *_CUES["id"])
         is_dialled = value.type == "order" and _DIALLED.fullmatch(value.text) is not None
-        if is_dialled and not has_cue(near, named) and self._asks_to_call(value):
-            return replace(value, type="phone")
+        if is_dialled and not has_cue(near, named):
+            # All that is said, and one of the last turns asks for a number to call.
+            is_alone = len(text.replace(value.text, "").split()) <= _BESIDE
+            turns = self._texts[max(0, value.utterance - _BACK) : value.utterance]
+            if is_alone and any(_ASKED_TO_CALL.search(turn) for turn in turns):
+                return replace(value, type="phone")
         return value
 
     def _is_companys(self, value: Value, near: str) -> bool:
@@ -263,14 +263,6 @@ class Values:
             return _YOURS.search(near) is not None
         is_others = _TO_YOU.search(near) or _MINE.search(near)
         return _OURS.search(near) is not None and not is_others
-
-    def _asks_to_call(self, value: Value) -> bool:
-        """Whether it is all that is said, and one of the last turns asks for a number to call."""
-        text = self._texts[value.utterance]
-        if len(text.replace(value.text, "").split()) > _BESIDE:
-            return False
-        turns = self._texts[max(0, value.utterance - _BACK) : value.utterance]
-        return any(_ASKED_TO_CALL.search(turn) for turn in turns)
 
     def _score(self, value: Value, cues: Sequence[str]) -> int:
         text = self._texts[value.utterance]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
@@ -65,12 +65,9 @@ async def stream_summary(request: Request) -> Response:
     result, headers = await _summary(request)
     values: dict[str, Any] = result.to_json()
 
-    async def events() -> AsyncIterator[bytes]:
-        parts = [*(("statement", part) for part in values["statements"]), ("summary", values)]
-        for name, value in parts:
-            yield f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
-
-    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+    parts = [*(("statement", part) for part in values["statements"]), ("summary", values)]
+    events = (f"event: {name}\ndata: {json.dumps(p, ensure_ascii=False)}\n\n" for name, p in parts)
+    return Response("".join(events), media_type="text/event-stream", headers=headers)
 
 
 async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
@@ -277,7 +274,12 @@ async def post_chat(request: Request) -> Response:
     }
     content = summary.text or summary.reason
     if is_stream:
-        return StreamingResponse(_pieces(shared, content), media_type="text/event-stream")
+        pieces: list[str] = []
+        for delta, reason in (({"role": "assistant", "content": content}, None), ({}, "stop")):
+            part = {"index": 0, "delta": delta, "finish_reason": reason}
+            chunk = {**shared, "object": "chat.completion.chunk", "choices": [part]}
+            pieces.append(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n")
+        return Response("".join([*pieces, "data: [DONE]\n\n"]), media_type="text/event-stream")
     message: JSON = {"role": "assistant", "content": content}
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
     words, written = summary.coverage.words_read, len(content.split())
@@ -307,14 +309,6 @@ def _transcript(asked: JSON) -> str:
     if not transcript:
         raise Problem("bad_request", "no message of the role user has text")
     return transcript
-
-
-async def _pieces(shared: dict[str, JSON], content: str) -> AsyncIterator[bytes]:
-    for delta, reason in (({"role": "assistant", "content": content}, None), ({}, "stop")):
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        chunk = {**shared, "object": "chat.completion.chunk", "choices": [choice]}
-        yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
-    yield b"data: [DONE]\n\n"
 
 
 @router.get("/v1/models")

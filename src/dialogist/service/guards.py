@@ -63,7 +63,9 @@ class Envelope:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         state = scope.setdefault("state", {})
-        state["request_id"] = request_id = _request_id(scope)
+        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        state["request_id"] = request_id
         started, status = time.perf_counter(), 0
 
         async def sealed(message: Message) -> None:
@@ -101,13 +103,6 @@ class Envelope:
             key=state.get("key_id", ""),
         )
         return None
-
-
-def _request_id(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value.decode("latin-1")):
-            return str(value.decode("latin-1"))
-    return secrets.token_hex(8)
 
 
 COOKIE = "dialogist_session"

@@ -68,22 +68,27 @@ def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str
     """Store feedback, and close the review that it is about, which must be open; returns its id."""
     identity = tables.new_id()
     counts = (*given.edits.items(), ("right", given.right), ("wrong", given.wrong))
-    values = {
+    values: dict[str, object] = {
         "id": identity,
         "key_id": key_id,
         "created": time.time(),
         "verdict": given.verdict,
         "edits": {name: count for name, count in counts if count},
-        "content": None if given.content is None else _masked(given.content),
+        "content": None,
     }
+    if given.content is not None:
+        privacy = privacy_of(names="speakers")
+        record: JSON = json.loads(json.dumps(given.content.dialogue))
+        dialogue, table = mask_dialogue(dialogue_of(record), privacy)
+        before, table = mask_text(given.content.before, privacy, table)
+        after, _ = mask_text(given.content.after, privacy, table)
+        kept = {"dialogue": record_of(dialogue), "before": before.text, "after": after.text}
+        values["content"] = kept
     connection.execute(sa.insert(tables.feedback_table).values(values))
     if given.review:
-        table = tables.reviews
-        closed = connection.execute(
-            sa.update(table)
-            .where(table.c.id == given.review, table.c.state == "open")
-            .values(state=given.verdict, dialogue=None, summary=None)
-        )
+        here = (tables.reviews.c.id == given.review) & (tables.reviews.c.state == "open")
+        emptied = {"state": given.verdict, "dialogue": None, "summary": None}
+        closed = connection.execute(sa.update(tables.reviews).where(here).values(emptied))
         if not closed.rowcount:
             raise Problem("conflict", "there is no open review of this id")
         tables.note_change(connection, key_id, f"review {given.verdict}", given.review)
@@ -111,15 +116,6 @@ def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
     )[1]
 
 
-def _masked(pair: Pair) -> dict[str, JSON]:
-    privacy = privacy_of(names="speakers")
-    record: JSON = json.loads(json.dumps(pair.dialogue))
-    dialogue, table = mask_dialogue(dialogue_of(record), privacy)
-    before, table = mask_text(pair.before, privacy, table)
-    after, _ = mask_text(pair.after, privacy, table)
-    return {"dialogue": record_of(dialogue), "before": before.text, "after": after.text}
-
-
 def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     """A dialogue as a JSON record that `dialogue_of` reads again."""
     turns: list[JSON] = [to_json(utterance) for utterance in dialogue.utterances]
@@ -130,14 +126,8 @@ def record_of(dialogue: Dialogue) -> dict[str, JSON]:
 def add_review(engine: sa.Engine, key_id: str, result: Result) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
     identity = tables.new_id()
-    values = {
-        "id": identity,
-        "key_id": key_id,
-        "created": time.time(),
-        "state": "open",
-        "dialogue": record_of(result.dialogue),
-        "summary": result.to_json(),
-    }
+    values = {"id": identity, "key_id": key_id, "created": time.time(), "state": "open"}
+    values |= {"dialogue": record_of(result.dialogue), "summary": result.to_json()}
     with engine.begin() as connection:
         connection.execute(sa.insert(tables.reviews).values(values))
         tables.note_change(connection, key_id, "review added", identity)
