@@ -49,44 +49,30 @@ def output_cautions(system: str, outputs: Sequence[Output]) -> list[Caution]:
     missing = [output for output in outputs if output.missing]
     silent = groups.pop((), [])
     empty = [o for o in silent if not o.missing and o.summary.status != "error"]
-    copied = [
-        output
-        for output, each, theirs in zip(outputs, words, wanted, strict=True)
-        if each in theirs and len(each) >= 6  # shorter ones may well be what everybody says
+    copied = [  # shorter ones may well be what everybody says
+        o for o, each, refs in zip(outputs, words, wanted, strict=True) if each in refs and each[5:]
     ]
     same = [output for group in groups.values() if len(group) > 1 for output in group]
-    people = len(wanted) - len({theirs[0] for theirs in wanted})
-    same_from = 0.05 + people / len(outputs)  # as people say the same of different dialogues
-    unfinished = [o for o in outputs if o.prediction.strip() and not _is_finished(o.prediction)]
-    references = [text for output in outputs for text in output.references]
-    unfinished_from = 0.1 + fmean(not _is_finished(text) for text in references)
+    repeated = 1 - len({refs[0] for refs in wanted}) / len(outputs)  # people do it, too
     cautions = []
     for kind, concerned, least, serious, text in (
-        ("failed-outputs", failed, 0, 0, "missing: summarizing failed; see the errors on stderr"),
-        ("missing-outputs", missing, 0, 0.05, "missing in the file: each scores 0"),
-        ("empty-outputs", empty, 0, 0.05, "empty: each scores 0; look at these dialogues"),
+        ("failed", failed, 0, 0, "missing: summarizing failed; see the errors on stderr"),
+        ("missing", missing, 0, 0.05, "missing in the file: each scores 0"),
+        ("empty", empty, 0, 0.05, "empty: each scores 0; look at these dialogues"),
+        ("copied", copied, 0.02, 0.2, "word for word a reference: is this the references' file?"),
         (
-            *("outputs-are-references", copied, 0.02, 0.2),
-            "word for word a reference: is this file the references, or was the system trained on "
-            "these dialogues?",
-        ),
-        (
-            *("same-outputs", same, same_from, same_from + 0.2),
+            *("same", same, repeated + 0.05, repeated + 0.25),
             "the same as that of another dialogue: such a system may not look at its input",
-        ),
-        (
-            *("no-sentence-end", unfinished, unfinished_from, unfinished_from + 0.4),
-            "without a full stop at the end: cut by a limit, or punctuation is lost; ROUGE-Lsum "
-            "and key points need sentences",
         ),
     ):
         share = len(concerned) / len(outputs)
         if concerned and share >= least:
             line = f"{len(concerned)} of {len(outputs)} outputs ({share:.1%}) are {text}"
             ids = tuple(output.id for output in concerned[:5])
-            cautions.append(Caution(kind, _severity(share, serious), line, system, ids))
+            severity = _severity(share, serious)
+            cautions.append(Caution(f"{kind}-outputs", severity, line, system, ids))
     length = fmean(map(len, words))
-    expected = fmean(len(each) for theirs in wanted for each in theirs)
+    expected = fmean(len(each) for refs in wanted for each in refs)
     if length and expected and max(length / expected, expected / length) >= 1.5:
         longer = length > expected
         wins, loses = ("recall", "precision") if longer else ("precision", "recall")
@@ -98,10 +84,6 @@ def output_cautions(system: str, outputs: Sequence[Output]) -> list[Caution]:
         severity = _severity(max(length / expected, expected / length), 3.0)
         cautions.append(Caution(kind, severity, line, system))
     return sorted(cautions, key=lambda caution: caution.severity != "serious")
-
-
-def _is_finished(text: str) -> bool:
-    return text.rstrip("\"'”’)]»」』）】* \n").endswith((*".!?…。！？；",))
 
 
 def table_cautions(

@@ -192,6 +192,14 @@ def _resampled(column: MetricColumn, numbers: Floats, chosen: NDArray[np.intp]) 
     return column.figure(sums.reshape(-1, column.width)).reshape(sums.shape[:-1])
 
 
+def _ends(samples: Any) -> tuple[float, float]:
+    """The interval; where some samples have no figure, the quantiles of the others."""
+    low, high = samples.confidence_interval
+    if math.isnan(low) or math.isnan(high):
+        low, high = np.nanquantile(samples.bootstrap_distribution, (0.025, 0.975))
+    return float(low), float(high)
+
+
 def interval_of(scores: Scores, key: str) -> Interval:
     """A figure with its interval (Efron 1987); it covers other dialogues of the kind, not seeds."""
     figure, numbers, column = scores.figure(key), scores.numbers[key], scores.columns[key]
@@ -206,10 +214,7 @@ def interval_of(scores: Scores, key: str) -> Interval:
             method="BCa",
             **_sampling(numbers),
         )
-    low, high = samples.confidence_interval
-    if math.isnan(low) or math.isnan(high):  # BCa has no value here: the quantiles as they are
-        low, high = np.nanquantile(samples.bootstrap_distribution, (0.025, 0.975))
-    return Interval(figure, float(low), float(high))
+    return Interval(figure, *_ends(samples))
 
 
 def intervals(scores: Scores) -> dict[str, Interval]:
@@ -271,10 +276,10 @@ def _difference(scores: Scores, base: Scores, key: str) -> tuple[float, float, f
     settings = _sampling(both)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        low, high = bootstrap(places, statistic, **how, **settings).confidence_interval
+        low, high = _ends(bootstrap(places, statistic, **how, **settings))
         how = {"permutation_type": "samples", "n_resamples": _SWAPS}
         test = permutation_test(places, statistic, **how, **settings)
-    return difference, float(low), float(high), float(test.pvalue)
+    return difference, low, high, float(test.pvalue)
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -9,14 +9,8 @@ from dialogist_lab.evaluation.metric import Difference
 from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge
 from dialogist_lab.evaluation.systems import Output, output_of
 
-GOOD = [
-    f"{name} wants a {thing} and Bo says that {thing}s are what {name} may have."
-    for name, thing in zip(
-        ["Ann", "Bea", "Cal", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim"],
-        ["tea", "car", "hat", "dog", "pen", "cup", "bed", "egg", "fan", "map"],
-        strict=True,
-    )
-]
+NAMES = ("Ann", "Bea", "Cal", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim")
+GOOD = [f"{name} wants a {name} and Bo says that {name}s are what they may have." for name in NAMES]
 
 
 def kinds(outputs):
@@ -33,7 +27,6 @@ def kinds(outputs):
             ["Somebody talks about something here with another one."] * 10,
             {"same-outputs": "serious"},
         ),
-        ([text.rstrip(".") for text in GOOD], {"no-sentence-end": "serious"}),
         ([f"{text} {text[::-1]}." for text in GOOD], {"longer-than-references": "warning"}),
         ([f"{t[:3]} agrees." for t in GOOD], {"shorter-than-references": "serious"}),
     ],
@@ -47,7 +40,7 @@ def test_outputs(outputs_saying, texts, found):
 
 def test_outputs_that_are_the_references():
     outputs = [output_of(Summary(t), dialogue(i, t)) for i, t in enumerate(GOOD)]
-    assert kinds(outputs) == {"outputs-are-references": "serious"}
+    assert kinds(outputs) == {"copied-outputs": "serious"}
 
 
 def test_failed_and_missing_outputs_are_not_called_empty():

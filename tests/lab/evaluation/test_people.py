@@ -38,12 +38,6 @@ def page_data(html: str) -> dict:
     return json.loads(found[1])
 
 
-def table_rows(path):
-    """The rows of a CSV file."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def summary(number: int = 0) -> Summary:
     first, second = 'Ann: "Shall we meet at noon?"', f"Bo says 45 {EVIL}."
     return Summary(
@@ -61,7 +55,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
     table, page = write_sheet(outputs, tmp_path / "sheet")
     assert is_sheet(table)
     assert not is_sheet(page)
-    rows = table_rows(table)
+    rows = list(csv.DictReader(table.read_text().splitlines(keepends=True)))
     assert [row["check"] for row in rows] == ["quoted", "contradicted"] * 3
     assert rows[0]["evidence"] == "Ann: Shall"
     assert rows[0]["transcript"].startswith("Ann: Shall we meet at noon?\nBo: Yes")
@@ -82,7 +76,7 @@ def filled(tmp_path, *cells: dict[str, str]):
     """A sheet of two statements a dialogue, filled."""
     outputs = [output_of(summary(i), dialogue(i)) for i in range((len(cells) + 1) // 2)]
     table, _ = write_sheet(outputs, tmp_path / "sheet")
-    rows = table_rows(table)
+    rows = list(csv.DictReader(table.read_text().splitlines(keepends=True)))
     for row, own in zip(rows, cells, strict=False):
         row.update(own)
     with table.open("w", newline="") as file:
@@ -191,6 +185,8 @@ def test_what_raters_say(tmp_path):
     html, shown, _ = rating_page(PAIRS, ("alpha", "beta"), 8, 1)
     rated(tmp_path, html, "Ann", preferring(html, "A"))
     rated(tmp_path, html, "Bo", preferring(html, "A", note="see line 2", false=["first"]))
+    with pytest.raises(DataError, match="rater 'Ann' is there already"):
+        read_answers([tmp_path / "Ann.json"] * 2)
     sheets = read_answers([tmp_path / "Ann.json", tmp_path / "Bo.json"])
     (preferences, falsehoods), notes = rating_report(sheets)
     assert preferences[0][:4] == ["", "alpha", "equal", "beta"]
@@ -236,13 +232,6 @@ def test_answers_with_a_fault(tmp_path, changes, error):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
     with pytest.raises(DataError, match=error):
         read_answers([path])
-
-
-def test_a_rater_counts_once(tmp_path):
-    html, _, _ = rating_page(PAIRS, ("alpha", "beta"), 3, 1)
-    rated(tmp_path, html, "Ann", {})
-    with pytest.raises(DataError, match="rater 'Ann' is there already"):
-        read_answers([tmp_path / "Ann.json"] * 2)
 
 
 @pytest.mark.parametrize(("split", "p"), [((33, 17), 0.033), ((32, 18), 0.065), ((0, 0), 1.0)])
