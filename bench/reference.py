@@ -33,8 +33,8 @@ from dialogist.service.api import description
 from dialogist.service.problems import CODES
 from dialogist.service.settings import Settings
 from dialogist.writers.endpoint import EndpointConfig
-from dialogist_lab.evaluation.predictions import PREDICTION_KEYS
 from dialogist_lab.evaluation.report_card import make_metrics
+from dialogist_lab.evaluation.systems import PREDICTION_KEYS
 from dialogist_lab.models.generator import MODELS
 from dialogist_lab.recipe import Recipe
 from dialogist_lab.training.objective import OBJECTIVES
@@ -237,8 +237,8 @@ def metrics() -> Iterator[str]:
     for metric in make_metrics("rouge,bleu,faithfulness,copying,order", [], None, None, print):
         yield from ("", f"## {metric.name}", "", plain(type(metric).__doc__), "")
         yield f"Signature: `{metric.signature}`"
-        rows = [(f"`{c.key}`", c.title, c.better, c.unit) for c in metric.columns]
-        yield from table(("key", "title", "better", "unit"), rows)
+        rows = [(f"`{c.key}`", c.title, c.better) for c in metric.columns]
+        yield from table(("key", "title", "better"), rows)
 
 
 if __name__ == "__main__":
