@@ -89,8 +89,8 @@ def speed() -> Iterator[str]:
     quotes, training = figures("speed")["highlights"], figures("speed")["training"]
     rows = [
         [
-            f"highlights, one core ({quotes['of']})",
-            f"{quotes['summaries_per_second']} a second",
+            "highlights, one core",
+            f"{quotes['summaries_per_second']} a second of processor time",
             f"{quotes['memory_mb']} MB",
         ],
         [
