@@ -46,9 +46,9 @@ SHEETS = {
 }
 FAITHFUL = "faithful-10"
 STYLES = {
-    FAITHFUL: "faithful style, the default (100 dialogues)",
+    FAITHFUL: "reported speech, the default of release 0.2 (100 dialogues)",
     "faithful-9": "100 others, before the first words had more worth",
-    "after": "free style, the network's sentences (60 dialogues)",
+    "after": "the network of release 0.2, removed (60 dialogues)",
 }
 SHOWN = (
     "wrong sentences",
@@ -61,7 +61,6 @@ ROOT = HERE.parents[1]
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "results.md",
-    ROOT / "src" / "dialogist" / "assets" / "models" / "default" / "README.md",
 )
 BLOCK = re.compile(r"(?<=<!-- reading -->\n).*?(?=<!-- /reading -->)", re.S)
 TEMPLATES = ("call", "ticket", "meeting", "clinical")
