@@ -1,6 +1,5 @@
 """Privacy packs: every example of ours is found, and every fault of anybody's names its line."""
 
-import doctest
 import re
 from pathlib import Path
 
@@ -133,11 +132,6 @@ def test_a_pack_of_ones_own_comes_first_and_keeps(tmp_path):
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "mask.md"
 TEXT_PAGE = PAGE.read_text(encoding="utf-8")
-
-
-def test_examples_in_python():
-    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
-    assert (failed, tried) == (0, 8)
 
 
 def test_the_pack_of_the_page_is_one():

@@ -21,11 +21,12 @@ _VERBS = re.compile(
     r"|may|might|must|got|went|said|u|im|ill|ive|dont|cant|wont)\b|n['’]t\b|\w['’](?:ll|re|ve)\b"
     r"|\b(?!(?:no|some|any|every)thing|morning|evening|hundred)\w{3,}(?:ed|ing)\b"
 )
+_EXCLAIMS = re.compile(r"(?i)(?:oh|ah|uh)[, ]+(?:no|dear)\b")  # it refuses nothing
 # How people begin to speak, which says nothing.
 _OPENING = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|hm+|ugh|so(?! (?:far|much|many|long|that)\b)|and|but|then|also)"
-    r"[,.!… ]+|(?:well|wow|hey|hi+|hello|haha|lol|yo|omg|listen|look|thanks|thank you|great"
-    r"|perfect)[,.!…]+ *))+(?=[\w\"“$€£]\S* *\S)"
+    r"(?i)(?:(?:(?:oh(?![, ]+no\b)|ah|um+|uh+|er|hm+|ugh|so(?! (?:far|much|many|long|that)\b)|and"
+    r"|but|then|also)[,.!… ]+|(?:well|wow|hey|hi+|hello|haha|lol|yo|omg|listen|look|thanks"
+    r"|thank you|great|perfect)[,.!…]+ *))+(?=[\w\"“$€£]\S* *\S)"
 )
 # "Credit it, please. No wait, the bank."
 _CORRECTS = re.compile(
@@ -139,6 +140,7 @@ def _exchange(
     is_echo = is_bare and any(term in named for i in reply for term in reading.terms[i])
     is_open = is_asked or bool(offers) or (has_value and (is_settling or is_echo))
     is_asking = any("?" in reading.units[i].text for i in reply)
+    is_asking = is_asking or _EXCLAIMS.match(reading.units[reply[0]].text) is not None
     if not is_open or is_asking or not (is_bare or is_verbless or words <= longest):
         return None
     is_told = is_bare and is_refusal and _words(reading, reason) <= _REASON

@@ -35,7 +35,6 @@ _SAYS = 3  # terms that an opening has at least
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 _JOINED_UNITS, _JOINED_WORDS = 4, 40  # of neighbours that share a label
-_JOINED_TURNS = 3  # how far on the second of them may be said
 _MUST = 1000.0  # more than all facts of a dialogue
 _NEVER = -1e9
 _STATES = 1 << REACH
@@ -255,11 +254,12 @@ def _joined(
 
 
 def _shares_label(reading: Reading, left: Sequence[Candidate], right: Candidate) -> bool:
+    """Whether nobody else says anything between the two, and both are short together."""
     units = [unit for one in left for unit in one.units]
-    last, first = reading.units[units[-1]], reading.units[right.units[0]]
+    after, speaker = range(units[-1] + 1, right.units[0] + 1), reading.units[units[-1]].speaker
     return (
-        last.speaker == first.speaker
-        and first.turn - last.turn <= _JOINED_TURNS
+        reading.units[right.units[0]].speaker == speaker
+        and all(reading.units[i].speaker == speaker or not reading.terms[i] for i in after)
         and len(units) + len(right.units) <= _JOINED_UNITS
         and sum(one.words for one in left) + right.words <= _JOINED_WORDS
     )
