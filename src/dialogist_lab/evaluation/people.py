@@ -12,7 +12,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -184,41 +184,34 @@ def _fault(row: SheetRow) -> str:
 
 def sheet_scores(rows: Sequence[SheetRow]) -> Scores:
     """What the reader found, as figures; the dialogue is the unit that is resampled."""
-    groups: dict[str, list[SheetRow]] = {}
+    by_dialogue: dict[str, list[SheetRow]] = {}
     for row in rows:
-        groups.setdefault(row["dialogue"], []).append(row)
-    shares: list[tuple[str, str, Callable[[Sequence[SheetRow]], tuple[float, float]]]] = []
+        by_dialogue.setdefault(row["dialogue"], []).append(row)
+    groups = list(by_dialogue.values())
+    columns: dict[str, MetricColumn] = {}
+    numbers: dict[str, Floats] = {}
 
-    def share(key: str, title: str, cell: tuple[str, str], of: tuple[str, str] = ("", "")) -> None:
-        """Rows with a value in a field, of all or of those with one in another field."""
+    def add(key: str, title: str, counts: Iterable[tuple[float, float]]) -> None:
+        """A share, from how many are so of how many, by dialogue."""
+        columns[key] = MetricColumn(key, title)
+        numbers[key] = np.array([share_of(*pair) for pair in counts])
 
-        def count(group: Sequence[SheetRow]) -> tuple[float, float]:
-            chosen = [row for row in group if row.get(of[0], "") == of[1]]
-            return sum(row[cell[0]] == cell[1] for row in chosen), len(chosen)
+    def count(group: Sequence[SheetRow], field: str, value: str) -> tuple[int, int]:
+        return sum(row[field] == value for row in group), len(group)
 
-        shares.append((key, title, count))
-
-    def wrong_dialogues(group: Sequence[SheetRow]) -> tuple[float, float]:
-        return any(row["verdict"] == "wrong" for row in group), 1
-
-    def facts(group: Sequence[SheetRow]) -> tuple[float, float]:
-        return next(((int(row["held"]), int(row["facts"])) for row in group if row["held"]), (0, 0))
-
-    share("wrong", "wrong statements", ("verdict", "wrong"))
-    share("vague", "vague statements", ("verdict", "vague"))
-    shares.append(("dialogues", "dialogues with a wrong statement", wrong_dialogues))
-    shares.append(("facts", "key facts held", facts))
+    for verdict in ("wrong", "vague"):
+        add(verdict, f"{verdict} statements", (count(g, "verdict", verdict) for g in groups))
+    wrong = ((count(group, "verdict", "wrong")[0] > 0, 1) for group in groups)
+    add("dialogues", "dialogues with a wrong statement", wrong)
+    facts = ([(int(row["held"]), int(row["facts"])) for row in g if row["held"]] for g in groups)
+    add("facts", "key facts held", (next(iter(pairs), (0, 0)) for pairs in facts))
     for error in sorted({row["error"] for row in rows} - {""}):
-        share(f"error.{error}", f"wrong by {error}", ("error", error))
+        add(f"error.{error}", f"wrong by {error}", (count(g, "error", error) for g in groups))
     for check in sorted({row["check"] for row in rows} - {""}):
+        checked = ([row for row in group if row["check"] == check] for group in groups)
         title = f"wrong, of {check} statements"
-        share(f"check.{check}", title, ("verdict", "wrong"), ("check", check))
-    columns = {key: MetricColumn(key, title) for key, title, _ in shares}
-    numbers = {
-        key: np.array([share_of(*count(group)) for group in groups.values()])
-        for key, _, count in shares
-    }
-    return Scores("sheet", tuple(groups), columns, numbers, {})
+        add(f"check.{check}", title, (count(g, "verdict", "wrong") for g in checked))
+    return Scores("sheet", tuple(by_dialogue), columns, numbers, {})
 
 
 def sheet_table(scores: Scores) -> list[list[str]]:

@@ -151,11 +151,11 @@ _UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
 
 def binned(sizes: Sequence[float], starts: Sequence[int]) -> tuple[list[str], Any]:
     """The names of the bins that hold anything, and (N,) which of these each size is in."""
-    found, places = np.unique(
+    used, places = np.unique(
         np.clip(np.digitize(np.floor(np.add(sizes, 0.5)), starts) - 1, 0, None), return_inverse=True
     )
     names = []
-    for i in found:
+    for i in used:
         end = starts[i + 1] - 1 if i + 1 < len(starts) else None
         last = f"{starts[i]}+" if end is None else f"{starts[i]}-{end}"
         names.append(str(starts[i]) if end == starts[i] else last)
