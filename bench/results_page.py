@@ -17,10 +17,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = tuple(
-    ROOT / "docs" / f"{name}.md"
+    ROOT / f"{name}.md"
     for name in (
-        *("results", "papers", "notes/what-did-not-help", "tutorials/train-your-own"),
-        *("how-to/batch", "how-to/deploy", "explanation/scaling"),
+        *("README", "docs/results", "docs/papers", "docs/notes/what-did-not-help"),
+        *("docs/tutorials/train-your-own", "docs/how-to/batch", "docs/how-to/deploy"),
+        "docs/explanation/scaling",
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
@@ -53,7 +54,7 @@ def rows_of(name: str) -> Iterator[str]:
     """The lines of a table by its name."""
     if name in ("papers-claims", "papers-slips"):
         return papers_lines(name.removeprefix("papers-"))
-    makers = (systems, speed, no_gain, finetune, loads, jobs, service, papers_systems)
+    makers = (reading, systems, speed, no_gain, finetune, loads, jobs, service, papers_systems)
     return {maker.__name__.replace("_", "-"): maker for maker in makers}[name]()
 
 
@@ -69,6 +70,30 @@ def results(name: str) -> Any:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     for row in (head, ["---"] * len(head), *rows):
         yield f"| {' | '.join(row)} |"
+
+
+def reading() -> Iterator[str]:
+    """What blind readers found in the summaries of release 0.2 and in today's, by sheet."""
+    rows = []
+    for sheet in results("blind-reading")["sheets"].values():
+        readers = sheet["readers"]
+        for version, label in (("before", "release 0.2"), ("after", "highlights")):
+            counts = [reader[version] for reader in readers]
+            total = [sum(own[word] for word in ("ok", "vague", "wrong")) for own in counts]
+            columns: list[list[str]] = [
+                [f"{own['wrong']} of {number}" for own, number in zip(counts, total, strict=True)],
+                [
+                    f"{100 * own['vague'] / number:.0f}%"
+                    for own, number in zip(counts, total, strict=True)
+                ],
+                [f"{own['useful']:.2f}" for own in counts],
+                [str(own["would file unread"]) for own in counts],
+                [str(reader["better"][version]) for reader in readers],
+            ]
+            cells = (" / ".join(column) for column in columns)
+            rows.append([f"{label}, {readers[0]['dialogues']} {sheet['what']}", *cells])
+    head = ["a number for each reader", "wrong statements", "vague", "useful, 1 to 5"]
+    return table([*head, "filed unread", "better of two"], rows)
 
 
 def systems() -> Iterator[str]:

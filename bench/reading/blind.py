@@ -1,7 +1,7 @@
 """Two versions of summaries read blind: make the sheet, then count what readers found.
 
     python bench/reading/blind.py sheet DIALOGUES BEFORE AFTER FOLDER --seed 7
-    python bench/reading/blind.py count FOLDER VERDICTS... --results results/blind-reading.json
+    python bench/reading/blind.py count FOLDER VERDICTS... --commit AFTER --name sheet-2
 
 DIALOGUES are JSON lines with `id` and `turns`, BEFORE and AFTER what ``dialogist summarize --format
 jsonl`` wrote of them. The sheet shows each dialogue with the statements of both versions as A and
@@ -14,11 +14,11 @@ B, by chance; `key.json` keeps which is which. A reader's VERDICTS are JSON line
 import argparse
 import json
 import random
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+RESULTS = Path(__file__).resolve().parents[2] / "results" / "blind-reading.json"
 VERSIONS = ("before", "after")
 VERDICTS = ("ok", "vague", "wrong")
 
@@ -90,13 +90,15 @@ def count(arguments: argparse.Namespace) -> None:
     """Print what all readers found, and store it."""
     key = json.loads((arguments.folder / "key.json").read_text("utf-8"))
     readers = [counts_of(records(path).values(), key) for path in arguments.verdicts]
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True
-    ).stdout.strip()
-    result = {"before": arguments.before, "after": commit[:8], "readers": readers}
-    print(json.dumps(result, indent=1))
-    if arguments.results:
-        arguments.results.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    stored = json.loads(RESULTS.read_text("utf-8"))
+    stored["sheets"][arguments.name] = {
+        "what": arguments.what,
+        "commits": {"before": arguments.before, "after": arguments.commit},
+        "readers": readers,
+    }
+    text = json.dumps(stored, indent=1) + "\n"
+    RESULTS.write_text(text, "utf-8")
+    print(text)
 
 
 def main() -> None:
@@ -110,8 +112,10 @@ def main() -> None:
     counted = commands.add_parser("count")
     counted.add_argument("folder", type=Path)
     counted.add_argument("verdicts", type=Path, nargs="+")
-    counted.add_argument("--before", default="eaf99958")
-    counted.add_argument("--results", type=Path)
+    counted.add_argument("--before", default="eaf99958", help="commit of version `before`")
+    counted.add_argument("--commit", required=True, help="commit of version `after`")
+    counted.add_argument("--name", required=True, help="of the sheet in results/blind-reading.json")
+    counted.add_argument("--what", default="", help="which dialogues it has")
     counted.set_defaults(run=count)
     arguments = parser.parse_args()
     arguments.run(arguments)
