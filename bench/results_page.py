@@ -3,8 +3,7 @@
     python bench/results_page.py
 
 Each table stands between the marks ``<!-- table: NAME -->`` and ``<!-- /table -->``. No number in
-them is typed by hand, and a test says where one is out of date. (The table of the readers'
-judgement is written by bench/reading/sum_up.py.)
+them is typed by hand, and a test says where one is out of date.
 """
 
 import json

@@ -117,7 +117,7 @@ def test_lengths(length: str) -> None:
 def test_a_short_summary_has_the_issue_and_the_outcome() -> None:
     text = " ".join(written(SERVICE, length="short"))
     assert "54 pounds" in text
-    assert "July" in text or "39.50" in text
+    assert "contract" in text or "39.50" in text
 
 
 @pytest.mark.parametrize("most", [1, 8, 20, 40])
