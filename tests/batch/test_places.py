@@ -289,27 +289,3 @@ def test_tables_that_are_not_written_to(job, calls, tmp_path):
         job.run([calls], sink=TableSink(f"{url}#calls"))
     with pytest.raises(UsageError, match="a table of other columns"):  # nor thrown away
         job.run([calls], sink=TableSink(f"{url}#calls"), restart=True)
-
-
-def test_s3(job, calls):
-    """A bucket of moto's server, read and written as any S3; pip install s3fs 'moto[server]'."""
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        storage = {"endpoint_url": f"http://{host}:{port}", "key": "testing", "secret": "testing"}
-        import fsspec
-
-        fsspec.config.conf["s3"] = storage
-        files = fsspec.filesystem("s3")
-        files.mkdir("desk")
-        files.pipe("desk/in/calls.jsonl", calls.read_bytes())
-        job.run(["s3://desk/in/*.jsonl"], sink=UrlSink("s3://desk/out"))
-        files.invalidate_cache()
-        assert len(files.glob("desk/out/part-*")) == 3
-        last = files.cat("desk/out/part-00002.jsonl").splitlines()
-        assert [json.loads(line)["id"] for line in last] == ["c8", "c9"]
-    finally:
-        fsspec.config.conf.pop("s3", None)
-        server.stop()

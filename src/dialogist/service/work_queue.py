@@ -153,11 +153,10 @@ class WorkQueue:
                 wait.loop.call_soon_threadsafe(wait.shorten, request.seconds)
                 if wait.loop.time() > wait.since + request.seconds:
                     raise Problem("deadline", "send less, or allow more time")
-            if request.form not in self._by_form:
-                shared = self.summarizer
-                by_form = Summarizer(shared.writer, shared.verifier, request.form)
-                self._by_form[request.form] = by_form
-            result = request.result(self._by_form[request.form])
+            by_form, shared = self._by_form, self.summarizer  # `use` may replace both meanwhile
+            if request.form not in by_form:
+                by_form[request.form] = Summarizer(shared.writer, shared.verifier, request.form)
+            result = request.result(by_form[request.form])
             self._metrics.statuses.labels(result.summary.status).inc()
             took = time.monotonic() - began
             self._metrics.worked.observe(took)
