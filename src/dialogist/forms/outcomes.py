@@ -151,12 +151,15 @@ _PAST = re.compile(
 # "I cancelled your old card and ordered a new one": who serves tells what he did.
 _SIMPLE = re.compile(rf"{_START}(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
 _PASSIVE = re.compile(
-    r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|you)(?: (?!(?:and|but|or|if|that|which|"
-    r"who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)| ?['’] ?ve been|"
-    r" ha(?:s|ve) (?:now )?been| is| are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|"
-    r"(?<=car) was)(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|"
-    r"$)|^\W*(?:reservation|booking|ticket|table|seat|transfer)s?(?: (?:is|was|"
-    r"went))? (?:confirmed|made|complete|completed|successful|booked|done)\b",
+    r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|"
+    r"that|which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
+    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| are|(?<=tion) was|"
+    r"(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|"
+    r"(?<=tickets) were|(?<=ticket) was)(?: (?:now|just|already|all|successfully|"
+    r"been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)|^\W*(?:(?:your|the) )?(?:reservation|booking|order|"
+    r"payment|appointment|purchase|ticket|table|seat|transfer|transaction)s?(?: (?:is|was|"
+    r"has been|went))? (?:confirmed|scheduled|made|complete|completed|successful|booked|through|"
+    r"done)\b",
     re.I,
 )
 _UNSURE = re.compile(
