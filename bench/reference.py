@@ -224,8 +224,8 @@ def formats() -> Iterator[str]:
     rows = [(f"`{n}`", plain(r.doc), codes(r.extensions)) for n, r in READERS.items()]
     yield from table(("`--input-format`", "what it is", "endings"), rows)
     yield "## Names of columns and keys"
-    kinds = ("ID", "SPEAKER", "UTTERANCE", "ROLE", "TIME", "DIALOGUE_TEXT", "TURN", "SUMMARY")
-    rows = [(kind.lower().replace("_", " "), codes(vars(fields)[f"{kind}_KEYS"])) for kind in kinds]
+    kinds = ("id", "speaker", "text", "role", "time", "dialogue", "turns", "summary")
+    rows = [(kind, codes(fields.KEYS[kind])) for kind in kinds]
     yield from table(("what", "names, in this order"), rows)
     yield from ("", "## Keys of predictions", "", f"The first of {codes(PREDICTION_KEYS)}.")
 

@@ -10,21 +10,21 @@ from typing import IO
 from xml.parsers import expat
 
 from dialogist.errors import DataError
+from dialogist.language.tokens import word_set
 
 _TAGS = "a|b|blockquote|br|code|div|em|font|h[1-6]|html|body|i|img|li|ol|p|pre|span|strong|table"
 _TAGS += "|tbody|td|th|tr|u|ul|s|section|article"
 _FIRST = re.compile(rf"\s*<(?:!doctype|!--|(?:{_TAGS})(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|span|strong|a|b|em|i|td|h[1-6])\s*>", re.IGNORECASE)
-_DROPPED = frozenset({"script", "style", "head", "title", "template", "noscript", "svg"})
-_BLOCKS = frozenset(
-    (
-        *("p", "div", "br", "li", "tr", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"),
-        *("table", "blockquote", "pre", "section", "article", "header", "footer"),
-    )
-)
-_VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"))
-_QUOTES = ("gmail_quote", "yahoo_quoted", "zendesk_quoted", "moz-cite-prefix", "protonmail_quote")
-_QUOTE_IDS = ("divrplyfwdmsg", "appendonsend")
+_DROPPED = word_set("script style head title template noscript svg")
+_BLOCKS = word_set("""
+p div br li tr hr h1 h2 h3 h4 h5 h6 ul ol table blockquote pre section article header footer
+""")
+_VOID = word_set("area base br col embed hr img input link meta")
+# Classes and ids of the mail that is replied to.
+_QUOTES = word_set("""
+gmail_quote yahoo_quoted zendesk_quoted moz-cite-prefix protonmail_quote divrplyfwdmsg appendonsend
+""")
 _LONGEST = 1 << 20
 _TOKEN = re.compile(
     r"""<(?:(?P<close>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?/?"""
@@ -126,13 +126,16 @@ def _is_quote(name: str, tag: re.Match[str]) -> bool:
     given = {m["key"].lower(): m["value"].strip("\"'").lower() for m in _ATTRIBUTE.finditer(tag[0])}
     if name == "blockquote":
         return given.get("type") == "cite" or "gmail_quote" in given.get("class", "")
-    marks = given.get("class", "").split()
-    return any(mark in _QUOTES for mark in marks) or given.get("id", "") in _QUOTE_IDS
+    return not _QUOTES.isdisjoint((*given.get("class", "").split(), given.get("id", "")))
 
 
 LARGEST_ARCHIVE = 1 << 28
 LARGEST_TEXT = 1 << 27
 _DOCUMENT = "word/document.xml"
+_ARCHIVES = {
+    "xl/workbook.xml": "is an Excel workbook: save the sheet as CSV (UTF-8) first",
+    "content.xml": "is an OpenDocument file: save it as .docx, .csv or .txt first",
+}
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
 _FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
 _STEP = 1 << 16
@@ -153,41 +156,29 @@ def docx_text(chunks: Iterator[bytes]) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
             if _DOCUMENT not in names:
-                raise DataError(_other_archive(names))
+                others = (advice for member, advice in _ARCHIVES.items() if member in names)
+                raise DataError(next(others, "is a zip archive: unpack it and give the folder"))
             with archive.open(_DOCUMENT) as document:
-                return "\n".join(_paragraphs(_limited(document))).encode("utf-8", "replace")
+                return "\n".join(_paragraphs(document)).encode("utf-8", "replace")
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"is a damaged or protected .docx or zip file: {error}") from None
     except expat.ExpatError as error:
         raise DataError(f"is a damaged .docx file: {error}") from None
 
 
-def _other_archive(names: set[str]) -> str:
-    if "xl/workbook.xml" in names:
-        return "is an Excel workbook: save the sheet as CSV (UTF-8) first"
-    if "content.xml" in names:
-        return "is an OpenDocument file: save it as .docx, .csv or .txt first"
-    return "is a zip archive: unpack it and give the folder"
-
-
-def _limited(document: IO[bytes]) -> Iterator[bytes]:
-    """Chunks of the unpacked text; a bomb is refused by what it unpacks to, not by what it says."""
-    size = 0
-    while chunk := document.read(_STEP):
-        size += len(chunk)
-        if size > LARGEST_TEXT:
-            raise DataError(f"unpacks to more than {LARGEST_TEXT >> 20} MiB of text")
-        yield chunk
-
-
-def _paragraphs(chunks: Iterator[bytes]) -> list[str]:
+def _paragraphs(document: IO[bytes]) -> list[str]:
+    """The lines of a document; a bomb is refused by what it unpacks to, not by what it says."""
     collector = _Collector()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = collector.start
     parser.EndElementHandler = collector.end
     parser.CharacterDataHandler = collector.characters
     parser.StartDoctypeDeclHandler = collector.doctype
-    for chunk in chunks:
+    size = 0
+    while chunk := document.read(_STEP):
+        size += len(chunk)
+        if size > LARGEST_TEXT:
+            raise DataError(f"unpacks to more than {LARGEST_TEXT >> 20} MiB of text")
         parser.Parse(chunk, False)
     parser.Parse(b"", True)
     return collector.lines

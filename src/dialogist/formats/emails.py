@@ -15,14 +15,14 @@ from dialogist.formats.read_options import ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import has_speakers, is_heading
 from dialogist.language.roles import role_of
+from dialogist.language.tokens import listed
 from dialogist.records import Dialogue, Utterance
 
-_FROM, _DATE, _SUBJECT = "from von de", "date sent datum gesendet envoyé enviado", "subject betreff"
 _KEYS = {
-    **dict.fromkeys(_FROM.split(), "from"),
-    **dict.fromkeys(_DATE.split(), "date"),
-    **dict.fromkeys((*_SUBJECT.split(), "objet", "asunto"), "subject"),
-    **dict.fromkeys(("to", "cc", "bcc", "an", "à", "para", "importance", "reply-to"), "other"),
+    **dict.fromkeys(listed("from von de"), "from"),
+    **dict.fromkeys(listed("date sent datum gesendet envoyé enviado"), "date"),
+    **dict.fromkeys(listed("subject betreff objet asunto"), "subject"),
+    **dict.fromkeys(listed("to cc bcc an à para importance reply-to received references"), "other"),
 }
 _FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?:\**(?P<value>.*)")
 _ATTRIBUTION = re.compile(
@@ -146,9 +146,7 @@ def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail, int] | None:
         line = lines[end]
         field = _FIELD.fullmatch(line)
         name = field["key"].lower() if field else ""
-        if field and (
-            name in _KEYS or (fields and "-" in name) or name in ("received", "references")
-        ):
+        if field and (name in _KEYS or (fields and "-" in name)):
             key = _KEYS.get(name, "other")
             fields.setdefault(key, field["value"].strip()[:_LONGEST])
         elif not (key and line[:1].isspace() and line.strip()):

@@ -12,43 +12,43 @@ from typing import TypeAlias
 from dialogist.errors import DataError
 from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions, has_path
 from dialogist.language.roles import role_of
-from dialogist.language.tokens import counted
+from dialogist.language.tokens import counted, listed
 from dialogist.records import JSON, Dialogue, Utterance
 
 Record: TypeAlias = Mapping[str, JSON]
 
-TURN_KEYS = (
-    *("turns", "messages", "utterances", "conversation", "conversations", "dialogue"),
-    "comments",
-)
-DIALOGUE_COLUMNS = ("dialogue", "dialog", "transcript", "conversation")
-DIALOGUE_TEXT_KEYS = ("dialogue", "transcript", "conversation", "text")
-SPEAKER_KEYS = (
-    *("speaker", "speaker_name", "author_name", "sender_name", "from_name", "user_name"),
-    *("display_name", "participant_name", "role", "from", "name", "author", "sender", "user"),
-    *("username", "participant", "author_role", "sender_type", "author_type"),
-)
-UTTERANCE_KEYS = (
-    *("text", "content", "utterance", "message", "value", "body", "comment", "plain_body"),
-    *("message_text", "message_body", "comment_body", "html_body"),
-)
-ROLE_KEYS = (
-    *("role", "author_role", "speaker_role", "sender_role", "author_type", "sender_type"),
-    *("user_role", "user_type", "participant_role"),
-)
-SUMMARY_KEYS = ("summary", "summaries", "reference", "references")
-TIME_KEYS = ("created_at", "timestamp", "sent_at", "datetime", "created", "time", "date", "ts")
-# One of these names the dialogue that a message belongs to; ``id`` may be the message's own.
-GROUP_KEYS = (
-    *("dialogue_id", "dialog_id", "conversation_id", "session_id", "ticket_id", "call_id"),
-    *("chat_id", "thread_id", "case_id", "encounter_id", "interaction_id", "contact_id"),
-    *("meeting_id", "transcript_id", "incident_id", "issue_id", "ticket_number", "case_number"),
-    *("ticket", "case", "call", "chat", "thread", "thread_ts", "session"),
-)
-RECORD_ID_KEYS = ("id", "fname")
-# A whole dialogue's own id comes first: a ticket may name its conversation besides.
-ID_KEYS = (*RECORD_ID_KEYS, *GROUP_KEYS)
+KEYS = {
+    "turns": listed("turns messages utterances conversation conversations dialogue comments"),
+    "dialogue": listed("dialogue transcript conversation text"),
+    "column": listed("dialogue dialog transcript conversation"),
+    "speaker": listed("""
+speaker speaker_name author_name sender_name from_name user_name display_name participant_name role
+from name author sender user username participant author_role sender_type author_type
+"""),
+    "text": listed("""
+text content utterance message value body comment plain_body message_text message_body comment_body
+html_body
+"""),
+    "role": listed("""
+role author_role speaker_role sender_role author_type sender_type user_role user_type
+participant_role
+"""),
+    "summary": listed("summary summaries reference references"),
+    "time": listed("created_at timestamp sent_at datetime created time date ts"),
+    "own_id": listed("id fname"),
+    "group": listed("""
+dialogue_id dialog_id conversation_id session_id ticket_id call_id chat_id thread_id case_id
+encounter_id interaction_id contact_id meeting_id transcript_id incident_id issue_id ticket_number
+case_number ticket case call chat thread thread_ts session
+"""),
+}
+"""The keys or columns that people use for each part of a dialogue, the likeliest first.
 
+``dialogue`` are those of a whole dialogue as text, in tables ``column``. A ``group`` names the
+dialogue that a message belongs to, while ``own_id`` may be the message's.
+"""
+# A whole dialogue's own id comes first: a ticket may name its conversation besides.
+KEYS["id"] = (*KEYS["own_id"], *KEYS["group"])
 
 SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 """Excel's line that names the delimiter of a table."""
@@ -160,7 +160,7 @@ def json_kind(value: JSON) -> str:
     return "nothing (null)" if value is None else names.get(type(value), "a number")
 
 
-def is_internal(turn: JSON) -> bool:
+def is_internal(turn: object) -> bool:
     """Whether a turn is a note that the customer does not see."""
     public = turn.get("public") if isinstance(turn, Mapping) else None
     return public is False or (isinstance(public, str) and public.strip().lower() == "false")

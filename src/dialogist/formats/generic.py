@@ -1,24 +1,14 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import (
-    DIALOGUE_TEXT_KEYS,
-    GROUP_KEYS,
-    ID_KEYS,
-    RECORD_ID_KEYS,
-    ROLE_KEYS,
-    SPEAKER_KEYS,
-    SUMMARY_KEYS,
-    TIME_KEYS,
-    TURN_KEYS,
-    UTTERANCE_KEYS,
+    KEYS,
     Record,
     RecordSelection,
     id_under,
@@ -59,24 +49,6 @@ class RoleMessage(NamedTuple):
     summary: str = ""
 
 
-@dataclass(slots=True)
-class _Group:
-    """The messages of one dialogue so far."""
-
-    line: int
-    messages: list[RoleMessage] = field(default_factory=list)
-
-    def in_order(self) -> tuple[list[Utterance], bool]:
-        """The utterances by time, and whether they stood in another order."""
-        utterances = [message.utterance for message in self.messages]
-        moments = [moment_of(message.time) for message in self.messages]
-        known = [moment for moment in moments if moment is not None]
-        if len(known) < len(moments) or all(a <= b for a, b in pairwise(known)):
-            return utterances, False
-        order = sorted(range(len(known)), key=known.__getitem__)
-        return [utterances[place] for place in order], True
-
-
 def moment_of(text: str) -> float | None:
     """A time stamp as seconds, or None where it is none: a number, or ISO 8601."""
     for read in (float, lambda text: datetime.fromisoformat(text).timestamp()):
@@ -101,27 +73,31 @@ def group_messages(
     Raises:
         DataError: there is a ``refusal``, and no two messages have an id in common.
     """
-    groups: Iterable[tuple[str, _Group]]
+    groups: Iterable[tuple[str, list[RoleMessage]]]
     if options.by_neighbours:
         groups = _neighbours(messages, report)
     else:
-        held: dict[str, _Group] = {}
+        held: dict[str, list[RoleMessage]] = {}
         for message in messages:
-            held.setdefault(message.dialogue, _Group(message.line)).messages.append(message)
-        if refusal and len(held) > 1 and all(len(g.messages) == 1 for g in held.values()):
+            held.setdefault(message.dialogue, []).append(message)
+        if refusal and len(held) > 1 and all(len(group) == 1 for group in held.values()):
             raise DataError(f"{report.file}: {refusal}")
         groups = held.items()
     moved = single = count = 0
     for identity, group in groups:
-        utterances, was_moved = group.in_order()
-        moved += was_moved
-        single += len(utterances) == 1
+        moments = [moment_of(message.time) for message in group]
+        known = [moment for moment in moments if moment is not None]
+        ordered = group
+        if len(known) == len(moments) and any(a > b for a, b in pairwise(known)):
+            ordered = [group[n] for n in sorted(range(len(known)), key=known.__getitem__)]
+            moved += 1
+        single += len(group) == 1
         count += 1
-        summary = next((m.summary for m in group.messages if m.summary), "")
+        summary = next((m.summary for m in group if m.summary), "")
         try:
-            turns = require_text(utterances)
+            turns = require_text(message.utterance for message in ordered)
         except BadRecord as error:
-            report(group.line, str(error))
+            report(group[0].line, str(error))
             continue
         yield Dialogue(turns, id=identity, references=(summary,) if summary.strip() else ())
     if moved:
@@ -132,27 +108,19 @@ def group_messages(
 
 def _neighbours(
     messages: Iterator[RoleMessage], report: ProblemReporter
-) -> Iterator[tuple[str, _Group]]:
+) -> Iterator[tuple[str, list[RoleMessage]]]:
     """Groups of messages that follow each other; an id that comes back is a problem."""
     done: set[str] = set()
-    identity, group = "", _Group(0)
-    for message in messages:
-        if not group.line or message.dialogue != identity:
-            if group.messages:
-                done.add(identity)
-                yield identity, group
-            identity, group = message.dialogue, _Group(message.line)
-        if identity in done:
+    for identity, run in groupby(messages, key=lambda message: message.dialogue):
+        if identity not in done:
+            done.add(identity)
+            yield identity, list(run)
+            continue
+        for message in run:
             report(message.line, f"'{identity[:60]}' comes back: not sorted, read without --sorted")
-        else:
-            group.messages.append(message)
-    if group.messages:
-        yield identity, group
 
 
-def read_json_dialogues(
-    source: Source, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
     """Read records under whatever usual keys they have, or under those the options name.
 
     A record is a dialogue, or one message of the dialogue whose id it has.
@@ -164,9 +132,9 @@ def read_json_dialogues(
         return
     values = chain([first], values)
     if isinstance(first.value, dict) and is_message(first.value, options.columns):
-        key = next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value), "")
+        key = next((key for key in (*KEYS["group"], *KEYS["own_id"]) if key in first.value), "")
         key = "" if options.one_dialogue else options.columns.get("id", key)
-        is_own = key in RECORD_ID_KEYS
+        is_own = key in KEYS["own_id"]
         refusal = id_refusal(first.value, key, options, source.name, is_own, is_table=False)
         messages = _messages(values, key, source.stem, options, selection, report)
         yield from group_messages(messages, options, report, refusal)
@@ -187,13 +155,13 @@ def is_message(value: Record, columns: Columns) -> bool:
     """Whether a record is one message: a speaker and a text, or a text named by the options."""
     if "turns" in columns or "dialogue" in columns:
         return False
-    if any(isinstance(value.get(key), list) for key in TURN_KEYS):
+    if any(isinstance(value.get(key), list) for key in KEYS["turns"]):
         return False
     if "text" in columns:
         return True
-    texts = (value[key] for key in UTTERANCE_KEYS if key in value)
+    texts = (value[key] for key in KEYS["text"] if key in value)
     text = next((each for each in texts if isinstance(each, str)), None)
-    has_speaker = "speaker" in columns or any(key in value for key in SPEAKER_KEYS)
+    has_speaker = "speaker" in columns or any(key in value for key in KEYS["speaker"])
     if text is None or not has_speaker:
         return False
     return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
@@ -211,8 +179,8 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     kept = selection.turns(record, turns)
     if kept is None:
         return None
-    identity = _first(record, columns, "id", ID_KEYS)
-    summary = _first(record, columns, "summary", SUMMARY_KEYS)
+    identity = _first(record, columns, "id")
+    summary = _first(record, columns, "summary")
     used = {key.partition(".")[0], key, identity, summary}
     extra = record.get("metadata")
     if isinstance(extra, dict):
@@ -221,9 +189,13 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     if isinstance(record.get(PROFILE), dict):
         used.add(PROFILE)
     utterances = require_text(_utterances(kept or value, key, columns))
+    as_read = (
+        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
+        for turn in turns
+    )
     return Dialogue(
         utterances,
-        id=_id_at(record, identity) if identity else "",
+        id=id_under({identity: value_at(record, identity)}, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary)}, summary) if summary else (),
         metadata={
             **other_keys(record, *used),
@@ -231,14 +203,8 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
             **({PROFILE: ignored} if ignored else {}),
         },
         profile=profile,
-        # Whether each turn has the text of its utterance as it was read.
         is_verbatim=len(turns) == len(utterances)
-        and all(
-            utterance.text in (turn.values() if isinstance(turn, dict) else turn)
-            if isinstance(turn, dict | list)
-            else utterance.text == turn
-            for turn, utterance in zip(turns, utterances, strict=True)
-        ),
+        and all(u.text in held for u, held in zip(utterances, as_read, strict=True)),
     )
 
 
@@ -283,23 +249,23 @@ def _messages(
                 raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
             if not selection.takes(value):
                 continue
-            identity = _id_at(value, key) if key else stem
+            identity = id_under({key: value_at(value, key)}, key) if key else stem
             if not identity:
                 raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
             utterance = _utterance(value, "the message", options.columns)
         except BadRecord as error:
             report(line, str(error))
             continue
-        time = next((value[each] for each in TIME_KEYS if each in value and each != key), "")
+        time = next((value[each] for each in KEYS["time"] if each in value and each != key), "")
         is_time = isinstance(time, str | int | float)
         yield RoleMessage(identity, line, utterance, str(time) if is_time else "")
 
 
-def _first(record: Record, columns: Columns, name: str, usual: Sequence[str]) -> str:
+def _first(record: Record, columns: Columns, name: str) -> str:
     """The key mapped to ``name``, else the first usual one that is there, else nothing."""
     mapped = columns.get(name)
     if mapped is None:
-        return next((key for key in usual if key in record), "")
+        return next((key for key in KEYS[name] if key in record), "")
     if not has_path(record, mapped):
         raise missing_key(mapped, record)
     return mapped
@@ -308,18 +274,14 @@ def _first(record: Record, columns: Columns, name: str, usual: Sequence[str]) ->
 def _dialogue_key(record: Record, columns: Columns) -> str:
     for name in ("turns", "dialogue"):
         if name in columns:
-            return _first(record, columns, name, ())
-    for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
+            return _first(record, columns, name)
+    for kind, keys in ((list, KEYS["turns"]), (str, KEYS["dialogue"])):
         if key := next((key for key in keys if isinstance(record.get(key), kind)), None):
             return key
-    for key in TURN_KEYS:
+    for key in KEYS["turns"]:
         if key in record:
             raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
     raise missing_key("turns", record)
-
-
-def _id_at(record: Record, key: str) -> str:
-    return id_under({key: value_at(record, key)}, key)
 
 
 def _utterances(value: JSON, key: str, columns: Columns) -> list[Utterance]:
@@ -345,14 +307,14 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
         return Utterance(speaker, text, role_of(speaker))
     if not isinstance(item, dict):
         raise BadRecord(f"{where} is {json_kind(item)}, not a turn")
-    text_key = _first(item, columns, "text", UTTERANCE_KEYS)
+    text_key = _first(item, columns, "text")
     if not text_key:
         raise BadRecord(f"{where} has {missing_key('text', item)}")
-    speaker_key = columns.get("speaker") or _first(item, {}, "speaker", SPEAKER_KEYS)
+    speaker_key = columns.get("speaker") or _first(item, {}, "speaker")
     speaker = name_of(value_at(item, speaker_key), speaker_key) if speaker_key else ""
     text = message_text(message_content(value_at(item, text_key), text_key))
     # A role given is kept as it is, even empty: so what we write is what we read.
-    key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
+    key = columns.get("role") or _first(item, {}, "role")
     role = value_at(item, key) if key else None
     if role is None:
         return Utterance(speaker, text, role_of(speaker))
@@ -362,11 +324,7 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
 
 
 def name_of(value: JSON, key: str) -> str:
-    """A speaker's name: text, a number, or an object that describes the person.
-
-    Raises:
-        BadRecord: it is anything else.
-    """
+    """A speaker's name: text, a number, or an object that describes the person."""
     if isinstance(value, dict):
         inner = value.get("user")  # as Microsoft Graph has it
         named = inner if isinstance(inner, dict) else value
@@ -375,11 +333,7 @@ def name_of(value: JSON, key: str) -> str:
 
 
 def message_content(value: JSON, key: str) -> str:
-    """What was said: text, or the parts of a message, of which those that are no text are named.
-
-    Raises:
-        BadRecord: it is anything else.
-    """
+    """What was said: text, or the parts of a message, of which those that are no text are named."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -14,12 +14,8 @@ from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.fields import (
-    DIALOGUE_COLUMNS,
-    DIALOGUE_TEXT_KEYS,
+    KEYS,
     SEPARATOR,
-    SPEAKER_KEYS,
-    TURN_KEYS,
-    UTTERANCE_KEYS,
     delimiter_of,
     normalized_key,
     shortlist,
@@ -31,7 +27,6 @@ from dialogist.formats.source import (
     PARQUET,
     Source,
     open_source,
-    source_of_bytes,
     without_compression,
 )
 from dialogist.formats.speaker_lines import bare, guess_name, has_speakers
@@ -52,43 +47,24 @@ READERS: dict[str, Reader] = {
         for point in plugin_names(PLUGINS)
         for name, reader in (plugin(PLUGINS, point) or dict)().items()
     },
-    "zendesk": Reader(
-        "exports:read_zendesk", "Zendesk tickets with their comments, as JSON.", _JSON, True
-    ),
-    "intercom": Reader(
-        "exports:read_intercom", "Intercom conversations with their parts.", _JSON, True
-    ),
+    "zendesk": Reader("exports:read_zendesk", "Zendesk tickets with their comments.", _JSON, True),
+    "intercom": Reader("exports:read_intercom", "Intercom conversations with parts.", _JSON, True),
     "slack": Reader("exports:read_slack", "Slack's export: its folder, or a day.", _JSON, True),
     "aws": Reader("exports:read_aws", "Amazon Transcribe with speakers."),
     "deepgram": Reader("exports:read_deepgram", "Deepgram with speakers."),
     "assemblyai": Reader("exports:read_assemblyai", "AssemblyAI with speakers."),
     "whisper": Reader("exports:read_whisper", "Whisper or WhisperX transcription.", (".json",)),
-    "json": Reader(
-        "generic:read_json_dialogues", "One JSON object, or an array of them.", _JSON, True
-    ),
-    "jsonl": Reader(
-        "generic:read_json_dialogues",
-        "A JSON object with turns per line; Parquet, Arrow.",
-        _ROWS,
-        True,
-    ),
+    "json": Reader("generic:read_json", "One JSON object, or an array of them.", _JSON, True),
+    "jsonl": Reader("generic:read_json", "JSON objects with turns, a line each.", _ROWS, True),
     "webvtt": Reader("transcripts:read_subtitles", "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader("transcripts:read_subtitles", "SubRip subtitles.", (".srt",)),
     "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
     "whatsapp": Reader("transcripts:read_whatsapp", "An exported WhatsApp chat.", (".txt",)),
-    "csv": Reader(
-        "table:read_table", "CSV or TSV: a row per dialogue or utterance.", _TABLES, True
-    ),
+    "csv": Reader("table:read_table", "A row per dialogue or utterance.", _TABLES, True),
     "email": Reader("emails:read_email", "An e-mail, or a copied thread.", (".eml", ".txt")),
-    "otter": Reader(
-        "transcripts:read_headed", "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
-    ),
+    "otter": Reader("transcripts:read_headed", "Copied, with 'Name  0:01' above text.", (".txt",)),
     "transcript": Reader("transcripts:read_transcript", "Lines of 'Name: text'.", _TEXT),
-    "lines": Reader(
-        "transcripts:read_lines",
-        "Every line one utterance without a speaker (never guessed).",
-        (".txt",),
-    ),
+    "lines": Reader("transcripts:read_lines", "Every line an utterance; never guessed.", (".txt",)),
 }
 """The formats: those of other packages, and ours in the order in which `detect` asks for them."""
 
@@ -101,19 +77,11 @@ OnNote = Callable[[str], None]
 _LOGGER = logging.getLogger("dialogist")
 
 
-def _log(problem: ReadProblem) -> None:
-    _LOGGER.warning("%s", problem)
-
-
-def _log_note(text: str) -> None:
-    _LOGGER.info("%s", text)
-
-
 def read_dialogues(
     origin: Path | str | BinaryIO,
     options: ReadOptions | None = None,
-    on_problem: OnProblem = _log,
-    on_note: OnNote = _log_note,
+    on_problem: OnProblem = _LOGGER.warning,
+    on_note: OnNote = _LOGGER.info,
     stem: str = "",
 ) -> Iterator[Dialogue]:
     """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
@@ -151,7 +119,7 @@ def read_dialogues(
     return _files(files, origin, options, report)
 
 
-def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]]:
+def files_of(folder: Path, on_note: OnNote = _LOGGER.info) -> list[tuple[Path, str]]:
     """The files that a folder stands for, sorted, each with the name of its dialogues.
 
     Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
@@ -271,7 +239,7 @@ def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
         DataError: it cannot be read, or no format is recognised; says what to do.
     """
     if isinstance(origin, bytes):
-        return detect(source_of_bytes(origin, name))
+        return detect(Source(name, name.strip("<>"), iter((origin,))))
     return detect(open_source(origin))
 
 
@@ -317,12 +285,9 @@ def _json_format(head: FileHead) -> str:
         is_ticket = has(("comments", "requester_id")) or has(("comments", "author_id"))
     if "tickets" in head.keys:
         is_ticket = isinstance(record.get("tickets", []), list)
-    has_message = not head.keys.isdisjoint(SPEAKER_KEYS) and not head.keys.isdisjoint(
-        UTTERANCE_KEYS
-    )
+    known = {name for name, keys in KEYS.items() if not head.keys.isdisjoint(keys)}
     # A first record that is broken says nothing about the rest: the reader will report it.
-    has_turns = has_message or not head.keys.isdisjoint((*TURN_KEYS, *DIALOGUE_TEXT_KEYS))
-    has_turns = has_turns or not head.keys
+    has_turns = not head.keys or known & {"turns", "dialogue"} or {"speaker", "text"} <= known
     signs = {
         "zendesk": is_ticket,
         "intercom": "conversation_parts" in head.keys or record.get("type") == "conversation.list",
@@ -334,7 +299,7 @@ def _json_format(head: FileHead) -> str:
         or (not record and has(("results", "channels", "alternatives"))),
         "assemblyai": has(("text", "words")) and not head.keys.isdisjoint(facts),
         "whisper": "segments" in head.keys and "turns" not in head.keys,
-        "json": head.shape == "document" and has_turns,
+        "json": head.shape == "document" and bool(has_turns),
         "jsonl": head.shape == "rows" and (has_turns or head.suffix in _LINES),
     }
     return next((name for name, fits in signs.items() if fits), "")
@@ -382,6 +347,6 @@ def _is_table(head: FileHead) -> bool:
     except csv.Error:
         return False
     names = set(map(normalized_key, cells))
-    has_turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
-    is_known = has_turns or not names.isdisjoint(DIALOGUE_COLUMNS) or head.suffix in _TABLES
-    return len(names) > 1 and is_known
+    known = {name for name, keys in KEYS.items() if not names.isdisjoint(keys)}
+    has_turns = "column" in known or {"speaker", "text"} <= known
+    return len(names) > 1 and (has_turns or head.suffix in _TABLES)

@@ -143,8 +143,13 @@ class Source:
             chunks = self._guarded(_unzstd(chunks))
         head, chunks = _peek(chunks, HEAD)
         if head.startswith(ZIP_MAGIC):
-            encoding = "utf-8"
-            head, chunks = self._word_text(chunks)
+            from dialogist.formats.documents import docx_text
+
+            try:
+                text = docx_text(chunks)
+            except DataError as error:
+                raise self.failure or DataError(f"{name}: {error}") from None
+            head, chunks, encoding = text[:HEAD], iter((text,)), "utf-8"
         if not head and self.failure:
             raise self.failure
         codec = encoding or next((c for mark, c in MARKS if head.startswith(mark)), "")
@@ -162,15 +167,6 @@ class Source:
         self.head = head.decode(self._encoding, "replace")
         self.head_is_all = len(head) < HEAD
         self._chunks = chunks
-
-    def _word_text(self, chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-        from dialogist.formats.documents import docx_text
-
-        try:
-            text = docx_text(chunks)
-        except DataError as error:
-            raise self.failure or DataError(f"{self.name}: {error}") from None
-        return text[:HEAD], iter((text,))
 
     def _detect(self, head: bytes) -> str:
         """The encoding of bytes without a mark.
@@ -267,11 +263,6 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
 def without_compression(name: str) -> str:
     """A file's name without an ending that says how it is packed."""
     return name.removesuffix(".gz").removesuffix(".zst")
-
-
-def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
-    """Wrap bytes already in memory, as the head of something or all of it."""
-    return Source(name, name.strip("<>"), iter((data,)))
 
 
 def _read(origin: Path | BinaryIO) -> Iterator[bytes]:

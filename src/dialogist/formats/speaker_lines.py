@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dialogist.language.roles import role_of
+from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
 
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -38,12 +39,11 @@ _SENTENCE_IN_NAME = re.compile(
     r"[!?;,]|(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bProf)(?<!\b[A-Z])\.\s"
 )
 _TWO_NAMES = re.compile(r"[\w'’.-]+(?: [\w'’.-]+)?, [\w'’.-]+(?: [\w'’.-]+)?")
-_NO_NAMES = """
+_NOT_NAMES = word_set("""
 note nb ps p.s. re fwd fyi warning update edit eg e.g. ie i.e. subject http https www source example
 tip hint question answer summary conclusion result total price time date address phone tel email url
 important reminder ingredients step option first second third finally
-"""
-_NOT_NAMES = frozenset(_NO_NAMES.split())
+""")
 # What stands above a transcript or an e-mail. Somebody may be called so, but comes back then.
 _HEADERS = """
 present|attendees|attending|participants|apologies|absent|regrets|minutes|minutes of the meeting|

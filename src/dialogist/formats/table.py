@@ -2,7 +2,6 @@
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -11,16 +10,8 @@ from typing import NamedTuple
 from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import (
-    DIALOGUE_COLUMNS,
-    GROUP_KEYS,
-    ID_KEYS,
-    RECORD_ID_KEYS,
-    ROLE_KEYS,
+    KEYS,
     SEPARATOR,
-    SPEAKER_KEYS,
-    SUMMARY_KEYS,
-    TIME_KEYS,
-    UTTERANCE_KEYS,
     RecordSelection,
     delimiter_of,
     normalized_key,
@@ -29,13 +20,13 @@ from dialogist.formats.fields import (
 )
 from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
 from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions
-from dialogist.formats.source import Source, SourceLine
+from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
 
-_DOUBLE = re.compile(r"(?P<name>.+) #\d+")
+_DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
 
 
@@ -68,19 +59,31 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
     """
     # The module's own limit of 128 kB is below the length of a meeting; it only exists globally.
     csv.field_size_limit(_CELL_LIMIT)
-    lines = _Lines(source.lines(report))
-    # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
-    table = csv.reader(lines, delimiter=lines.delimiter(), strict=True)
-    header = _header(table, source.name)
+    table = _rows(source, report)
+    header: list[str] = []
+    for cell in next(table, (0, []))[1]:
+        column = cell.strip().lstrip("\ufeff")
+        before = sum(_DOUBLE.sub("", name) == column for name in header)
+        header.append(f"{column} #{before + 1}" if before else column)
     layout = layout_of(header, options.columns, source.name)
     selection = RecordSelection(options)
-    rows = (row for row in _rows(table, lines, header, report) if selection.takes(row.cells))
+
+    def selected() -> Iterator[TableRow]:
+        for line, cells in table:
+            row = dict(zip(header, cells, strict=False))
+            if len(cells) != len(header):
+                report(line, f"has {counted(len(cells), 'cells')}, the header has {len(header)}")
+            elif selection.takes(row):
+                yield TableRow(line, row)
+
     if layout.dialogue and not options.one_dialogue:
-        yield from _whole(rows, layout, source.stem, report)
+        yield from _whole(selected(), layout, source.stem, report)
     else:
-        is_own = normalized_key(layout.id) in RECORD_ID_KEYS
+        is_own = normalized_key(layout.id) in KEYS["own_id"]
         refusal = id_refusal(header, layout.id, options, source.name, is_own, is_table=True)
-        messages = _messages(rows, layout, source.stem if options.one_dialogue else "", report)
+        messages = _messages(
+            selected(), layout, source.stem if options.one_dialogue else "", report
+        )
         yield from group_messages(messages, options, report, refusal)
     selection.tell(report)
 
@@ -109,81 +112,62 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
             raise missing(columns[key])
         return by_name[normalized_key(columns[key])]
 
-    speaker, text = find("speaker", SPEAKER_KEYS), find("text", UTTERANCE_KEYS)
+    speaker, text = find("speaker", KEYS["speaker"]), find("text", KEYS["text"])
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.
     by_rows = "text" in columns or (speaker and text)
-    dialogue = find("dialogue", () if by_rows else (*DIALOGUE_COLUMNS, "text"))
+    dialogue = find("dialogue", () if by_rows else (*KEYS["column"], "text"))
     if not dialogue and not text:
         raise missing("dialogue' or 'text")
-    usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUE_COLUMNS, *RECORD_ID_KEYS)
+    usual_ids = KEYS["id"] if dialogue else (*KEYS["group"], *KEYS["column"], *KEYS["own_id"])
     identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
-    times = (by_name[each] for each in TIME_KEYS if each in by_name)
+    times = (by_name[each] for each in KEYS["time"] if each in by_name)
     time = next((column for column in times if column not in (identity, speaker, text)), "")
-    role, summary = find("role", ROLE_KEYS), find("summary", SUMMARY_KEYS)
+    role, summary = find("role", KEYS["role"]), find("summary", KEYS["summary"])
     used = {identity, dialogue, speaker, text, role, summary}
     for column in header:
-        double = _DOUBLE.fullmatch(column)
-        if double and double["name"] in used and double["name"] in header:
-            raise DataError(
-                f"{name}: several columns are named '{double['name'][:40]}': rename all but one"
-            )
+        first = _DOUBLE.sub("", column)
+        if first != column and first in used and first in header:
+            raise DataError(f"{name}: several columns are named '{first[:40]}': rename all but one")
     return TableLayout(identity, dialogue, speaker, text, role, summary, time)
 
 
-def _header(table: Iterator[list[str]], name: str) -> list[str]:
-    """The names of the columns; one that came before has a number behind it."""
-    try:
-        cells = next((row for row in table if row), [])
-    except csv.Error as error:
-        raise DataError(f"{name}: the first row names no columns: {error}") from None
-    counts: Counter[str] = Counter()
-    names = []
-    for cell in cells:
-        column = cell.strip().lstrip("\ufeff")
-        counts[column] += 1
-        names.append(column if counts[column] == 1 else f"{column} #{counts[column]}")
-    return names
+def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
+    """The rows, first the names of the columns, each with the number of its last line.
 
+    Raises:
+        DataError: the first row is none.
+    """
+    lines = source.lines(report)
+    first = next((line for line in lines if line.text.strip()), None)
+    if first is None:
+        return
+    named = SEPARATOR.fullmatch(first.text)
+    number = 0
 
-class _Lines:
-    """Lines as the csv module wants them; remembers the number of the last one taken."""
-
-    def __init__(self, lines: Iterator[SourceLine]) -> None:
-        self._lines = lines
-        self.number = 0
-
-    def delimiter(self) -> str:
-        """Take a first line that only names the delimiter, and look at the one behind it."""
-        first = next((line for line in self._lines if line.text.strip()), None)
-        if first is None:
-            return ","
-        if named := SEPARATOR.fullmatch(first.text):
-            return named["sign"]
-        self._lines = chain([first], self._lines)
-        return delimiter_of(first.text)
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self.number = line.number
+    def texts() -> Iterator[str]:
+        nonlocal number
+        for line in lines if named else chain([first], lines):
+            number = line.number
             yield f"{line.text}\n"
 
-
-def _rows(
-    table: Iterator[list[str]], lines: _Lines, header: Sequence[str], report: ProblemReporter
-) -> Iterator[TableRow]:
+    delimiter = named["sign"] if named else delimiter_of(first.text)
+    # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
+    table = csv.reader(texts(), delimiter=delimiter, strict=True)
+    is_header = True
     while True:
         try:
             cells = next(table, None)
         except csv.Error as error:
-            report(lines.number, f"not a row of the table: {error}")
+            if is_header:
+                reason = f"the first row names no columns: {error}"
+                raise DataError(f"{source.name}: {reason}") from None
+            report(number, f"not a row of the table: {error}")
             continue
         if cells is None:
             return
-        if len(cells) == len(header):
-            yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
-        elif cells:
-            many = counted(len(cells), "cells")
-            report(lines.number, f"has {many}, the header has {len(header)}")
+        if cells:
+            is_header = False
+            yield number, cells
 
 
 def _whole(

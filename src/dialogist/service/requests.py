@@ -16,7 +16,7 @@ from pydantic import AliasChoices, Field, ValidationError
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
-from dialogist.formats.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
+from dialogist.formats.fields import KEYS, MOST_FIELDS, is_internal, shortlist
 from dialogist.forms.form_file import bundled_forms
 from dialogist.language.tokens import counted
 from dialogist.records import (
@@ -142,7 +142,7 @@ def dialogue_of(record: JSON) -> Dialogue:
     values = {name: value for name, value in record.items() if name not in RESERVED}
     turns = _turns(values)
     if turns and not all(map(_is_note, turns)):
-        values[next(key for key in TURN_KEYS if values.get(key) is turns)] = [
+        values[next(key for key in KEYS["turns"] if values.get(key) is turns)] = [
             _NO_NOTE if _is_note(turn) else turn for turn in turns
         ]
     line = json.dumps(values, ensure_ascii=False).encode()
@@ -161,7 +161,7 @@ def notes_in(record: JSON) -> int:
 
 
 def _turns(record: Mapping[str, JSON]) -> list[JSON]:
-    lists = (record.get(key) for key in TURN_KEYS)
+    lists = (record.get(key) for key in KEYS["turns"])
     return next((turns for turns in lists if isinstance(turns, list)), [])
 
 

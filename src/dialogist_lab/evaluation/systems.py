@@ -17,7 +17,7 @@ from dialogist.cli.console import Meter
 from dialogist.errors import DataError, UsageError
 from dialogist.files import reading, write_text_atomically
 from dialogist.formats import read_dialogues
-from dialogist.formats.fields import ID_KEYS, shortlist
+from dialogist.formats.fields import KEYS, shortlist
 from dialogist.formats.json_records import json_values
 from dialogist.formats.read_options import ProblemReporter
 from dialogist.formats.source import source_of_bytes
@@ -342,7 +342,7 @@ def read_predictions(path: Path, note: Note, prediction_key: str = "") -> list[O
         if not key:
             names = {name.lower(): name for name in reversed(list(record))}
             key = prediction_key or next((names[k] for k in PREDICTION_KEYS if k in names), "")
-            identity = next((names[k] for k in ID_KEYS if k in names), "")
+            identity = next((names[k] for k in KEYS["id"] if k in names), "")
             if key not in record:
                 raise DataError(
                     f"{path}, record {number}: has no {key or 'output'} (but: "
@@ -388,7 +388,7 @@ def _records(path: Path, note: Note, key: str) -> Iterator[tuple[int, Mapping[st
     elif not "".join(texts).lstrip("\ufeff \t").startswith(("{", "[", '"')):
         yield from ((number, {"prediction": text}) for number, text in enumerate(texts, 1))
     else:
-        names = {key, *PREDICTION_KEYS, *ID_KEYS}
+        names = {key, *PREDICTION_KEYS, *KEYS["id"]}
         for number, value, _ in json_values(source_of_bytes(data, str(path)), report):
             if isinstance(value, str):
                 yield number, {"prediction": value}
