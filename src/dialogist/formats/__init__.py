@@ -2,12 +2,7 @@
 
 from dialogist.formats.json_records import Reader
 from dialogist.formats.read_options import COLUMNS, Condition, ReadOptions, ReadProblem, no_note
-from dialogist.formats.readers import (
-    READERS,
-    detect_format,
-    files_of,
-    read_dialogues,
-)
+from dialogist.formats.readers import READERS, detect_format, files_of, read_dialogues
 
 __all__ = [
     "COLUMNS",

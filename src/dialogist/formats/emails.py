@@ -51,10 +51,8 @@ class _Mail(NamedTuple):
     lines: list[str]
 
 
-class _Part(NamedTuple):
-    sender: str
-    lines: list[str]
-    is_quoted: bool
+_Part = tuple[str, list[str], bool]
+"""The sender of some lines, these, and whether they are quoted."""
 
 
 def read_email(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
@@ -65,14 +63,13 @@ def read_email(source: Source, options: ReadOptions, report: ProblemReporter) ->
     mails = _in_order(_mails(_unpacked([line.text for line in source.lines(report)])))
     names = {a: n for n, a in (_name_and_address(mail.sender) for mail in mails) if a and n != a}
     parts = [part for mail in mails for part in _parts(mail)]
-    known = " ".join(_squeezed(part.lines) for part in parts if not part.is_quoted)
+    known = " ".join(_squeezed(lines) for _, lines, is_quoted in parts if not is_quoted)
     turns: list[Utterance] = []
-    for part in parts:
-        lines = part.lines
-        if part.is_quoted:
+    for sender, lines, is_quoted in parts:
+        if is_quoted:
             lines = [line for line in lines if _squeezed([line]) not in known]
             known = f"{known} {_squeezed(lines)}"
-        name, address = _name_and_address(part.sender)
+        name, address = _name_and_address(sender)
         name = names.get(address, name)
         if text := without_signature("\n".join(lines).strip(), name):
             turns.append(Utterance(name, text, role_of(name)))
@@ -201,8 +198,8 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
                 author, lines = opening[0].sender, lines[:number]
                 break
         if any(line.strip() for line in lines):
-            parts.append(_Part(mail.sender, lines, depth > 0))
-    if [n for n, part in enumerate(parts) if part.sender == mail.sender] == [0]:
+            parts.append((mail.sender, lines, depth > 0))
+    if [n for n, part in enumerate(parts) if part[0] == mail.sender] == [0]:
         # The answer stands above what it answers.
         parts.append(parts.pop(0))
     yield from parts

@@ -161,7 +161,9 @@ class Source:
             has_plain_ends = False
         self._encoding = codec if has_plain_ends else "utf-8"
         if not has_plain_ends:  # it cannot be cut at line ends before it is decoded
-            head, chunks = _peek(self._guarded(_recode(chunks, codec)), HEAD)
+            texts = codecs.iterdecode(chunks, codec)
+            recoded = (text.encode("utf-8", "replace") for text in texts)
+            head, chunks = _peek(self._guarded(recoded), HEAD)
         if not head.strip() and not self.failure:
             raise DataError(f"{name}: is empty")
         self.head = head.decode(self._encoding, "replace")
@@ -323,13 +325,6 @@ def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
         raise OSError(f"damaged zstd data: {error}") from None
     if not engine.eof:
         raise EOFError("zstd")
-
-
-def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    for chunk in chunks:
-        yield decoder.decode(chunk).encode("utf-8", "replace")
-    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 PARQUET, ARROW = ".parquet", ".arrow"

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.formats.documents import message_text, plain_text
@@ -30,11 +29,8 @@ _DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
 
 
-class TableRow(NamedTuple):
-    """The cells of one row under their column names, and the line it ends on."""
-
-    line: int
-    cells: Mapping[str, str]
+Rows = Iterator[tuple[int, dict[str, str]]]
+"""The cells of rows under their column names, each with the line that the row ends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +64,13 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
     layout = layout_of(header, options.columns, source.name)
     selection = RecordSelection(options)
 
-    def selected() -> Iterator[TableRow]:
+    def selected() -> Rows:
         for line, cells in table:
             row = dict(zip(header, cells, strict=False))
             if len(cells) != len(header):
                 report(line, f"has {counted(len(cells), 'cells')}, the header has {len(header)}")
             elif selection.takes(row):
-                yield TableRow(line, row)
+                yield line, row
 
     if layout.dialogue and not options.one_dialogue:
         yield from _whole(selected(), layout, source.stem, report)
@@ -171,7 +167,7 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
 
 
 def _whole(
-    rows: Iterator[TableRow], layout: TableLayout, stem: str, report: ProblemReporter
+    rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter
 ) -> Iterator[Dialogue]:
     """Each row as a dialogue, with its summary; the other columns are its metadata."""
     lines: dict[str, int] = {}
@@ -200,7 +196,7 @@ def _whole(
 
 
 def _messages(
-    rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
+    rows: Rows, layout: TableLayout, only: str, report: ProblemReporter
 ) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for line, cells in rows:

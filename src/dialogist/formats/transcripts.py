@@ -130,10 +130,8 @@ def read_transcript(
             # A divider above the first dialogue or below the last is no empty dialogue.
             report(part[0].number, "no utterances: the dialogue is empty")
     if dialogues > 1:
-        report.note(
-            f"{counted(dialogues, 'dialogues')}, divided by lines of dashes; --one-dialogue "
-            f"reads it as one"
-        )
+        divided = f"{counted(dialogues, 'dialogues')}, divided by lines of dashes"
+        report.note(f"{divided}; --one-dialogue reads it as one")
 
 
 def _parts(lines: list[SourceLine], report: ProblemReporter) -> list[list[SourceLine]]:
