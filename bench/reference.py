@@ -225,8 +225,8 @@ def formats() -> Iterator[str]:
     yield from table(("`--input-format`", "what it is", "endings"), rows)
     yield "## Names of columns and keys"
     kinds = ("id", "speaker", "text", "role", "time", "dialogue", "turns", "summary")
-    rows = [(kind, codes(fields.KEYS[kind])) for kind in kinds]
-    yield from table(("what", "names, in this order"), rows)
+    keys = [(kind, codes(fields.KEYS[kind])) for kind in kinds]
+    yield from table(("what", "names, in this order"), keys)
     yield from ("", "## Keys of predictions", "", f"The first of {codes(PREDICTION_KEYS)}.")
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.read_options import ProblemReporter, ReadOptions
+from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import has_speakers, is_heading
 from dialogist.language.roles import role_of
@@ -55,7 +55,7 @@ _Part = tuple[str, list[str], bool]
 """The sender of some lines, these, and whether they are quoted."""
 
 
-def read_email(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_email(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read a thread as one dialogue of its senders, in the order of time.
 
     A quoted mail is an utterance of its own where the thread does not hold it as well.

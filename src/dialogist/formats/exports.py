@@ -25,7 +25,7 @@ from dialogist.formats.fields import (
 )
 from dialogist.formats.generic import RoleMessage, group_messages
 from dialogist.formats.json_records import JsonValue, convert_records, json_values, record_reader
-from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.read_options import BadRecord, Dialogues, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, open_source
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import counted
@@ -50,7 +50,7 @@ class _Post(NamedTuple):
     value: JSON
 
 
-def read_slack(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_slack(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read one file of an export: a dialogue for each thread, and one for what is left."""
     day = source.stem.rpartition("/")[2]
     folder = source.path.parent if source.path is not None else None
@@ -65,9 +65,7 @@ def is_slack_export(folder: Path) -> bool:
     return (folder / _USERS).is_file() and bool(_days(folder))
 
 
-def read_slack_folder(
-    folder: Path, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_slack_folder(folder: Path, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read an export channel by channel; threads are whole even if they last for days."""
     for _, days in groupby(sorted(_days(folder)), key=lambda day: day.parent):
         posts = chain.from_iterable(_posts(day, options, report) for day in days)
@@ -114,7 +112,7 @@ def _threads(
     stem: str,
     options: ReadOptions,
     report: ProblemReporter,
-) -> Iterator[Dialogue]:
+) -> Dialogues:
     """The dialogues of posts: each thread, and the rest of each day."""
     selection = RecordSelection(options)
     kept: list[tuple[_Post, Record, str]] = []  # with the time stamp of its thread
@@ -316,7 +314,7 @@ def _helpdesk_reader(
                 record = {**users, **item} if isinstance(item, dict) else item
                 yield JsonValue(value.line, record, False)
 
-    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
         selection = RecordSelection(options)
         values = unwrapped(json_values(source, report))
         yield from convert_records(values, source, lambda item: convert(item, selection), report)

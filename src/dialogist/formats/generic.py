@@ -24,6 +24,7 @@ from dialogist.formats.fields import (
 from dialogist.formats.json_records import JsonValue, convert_records, json_values
 from dialogist.formats.read_options import (
     BadRecord,
+    Dialogues,
     ProblemReporter,
     ReadOptions,
     has_path,
@@ -64,7 +65,7 @@ def group_messages(
     options: ReadOptions,
     report: ProblemReporter,
     refusal: str = "",
-) -> Iterator[Dialogue]:
+) -> Dialogues:
     """Put messages of one dialogue together and yield the dialogues as they first appeared.
 
     All messages are held in memory, unless they are known to be sorted by dialogue. ``refusal``
@@ -120,7 +121,7 @@ def _neighbours(
             report(message.line, f"'{identity[:60]}' comes back: not sorted, read without --sorted")
 
 
-def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read records under whatever usual keys they have, or under those the options name.
 
     A record is a dialogue, or one message of the dialogue whose id it has.
@@ -168,11 +169,7 @@ def is_message(value: Record, columns: Columns) -> bool:
 
 
 def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
-    """Convert one record; None: it is not selected.
-
-    Raises:
-        BadRecord: there are no turns under any usual key, or they have another form.
-    """
+    """Convert one record; None: it is not selected. Without turns it is a `BadRecord`."""
     key = _dialogue_key(record, columns)
     value = value_at(record, key)
     turns = value if isinstance(value, list) else []

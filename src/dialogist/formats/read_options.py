@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.source import Source
@@ -148,4 +148,5 @@ class ProblemReporter:
         self.on_note(f"{self.file}: {text}")
 
 
-Parse = Callable[[Source, ReadOptions, ProblemReporter], Iterator[Dialogue]]
+Dialogues: TypeAlias = Iterator[Dialogue]
+Parse = Callable[[Source, ReadOptions, ProblemReporter], Dialogues]

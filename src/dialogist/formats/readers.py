@@ -27,6 +27,7 @@ from dialogist.formats.source import (
     PARQUET,
     Source,
     open_source,
+    source_of_bytes,
     without_compression,
 )
 from dialogist.formats.speaker_lines import bare, guess_name, has_speakers
@@ -143,9 +144,7 @@ def _file(
     name = detect(source) if options.format == "auto" else options.format
     reader = READERS[name]
     if options.where and not reader.has_fields:
-        raise DataError(
-            f"{source.name}: --where is for JSON and tables, and this is read as '{name}'"
-        )
+        raise DataError(f"{source.name}: --where is for JSON and tables, this is read as '{name}'")
     parse = reader.parse
     if isinstance(parse, str):
         module, _, function = parse.partition(":")
@@ -239,7 +238,7 @@ def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
         DataError: it cannot be read, or no format is recognised; says what to do.
     """
     if isinstance(origin, bytes):
-        return detect(Source(name, name.strip("<>"), iter((origin,))))
+        return detect(source_of_bytes(origin, name))
     return detect(open_source(origin))
 
 

@@ -267,6 +267,11 @@ def without_compression(name: str) -> str:
     return name.removesuffix(".gz").removesuffix(".zst")
 
 
+def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
+    """Wrap bytes already in memory, as the head of something or all of it."""
+    return Source(name, name.strip("<>"), iter((data,)))
+
+
 def _read(origin: Path | BinaryIO) -> Iterator[bytes]:
     if isinstance(origin, Path):
         with origin.open("rb") as stream:

@@ -1,8 +1,4 @@
-"""Text of ``Name: what was said`` lines into utterances.
-
-`named_lines` weighs what looks like a name: ``Note: ...`` or ``at 10:30: ...`` inside an utterance
-must not become a speaker, and ``Ann: hi`` must.
-"""
+"""Text of ``Name: what was said`` lines into utterances; what looks like a name is weighed."""
 
 import re
 import unicodedata

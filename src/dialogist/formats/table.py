@@ -18,7 +18,7 @@ from dialogist.formats.fields import (
     shortlist,
 )
 from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
-from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions
+from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
 from dialogist.language.roles import role_in_data, role_of
@@ -46,7 +46,7 @@ class TableLayout:
     time: str
 
 
-def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read a table whose first row names its columns.
 
     Raises:
@@ -166,9 +166,7 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
             yield number, cells
 
 
-def _whole(
-    rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def _whole(rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter) -> Dialogues:
     """Each row as a dialogue, with its summary; the other columns are its metadata."""
     lines: dict[str, int] = {}
     for line, cells in rows:

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.read_options import ProblemReporter, ReadOptions
+from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading, named_lines
 from dialogist.language.roles import role_of
@@ -38,9 +38,7 @@ class Header(NamedTuple):
     second: int
 
 
-def read_headed(
-    source: Source, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_headed(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read a copied transcript as one dialogue; text above the first name has no speaker."""
     lines = [line.text.lstrip("\ufeff") for line in source.lines(report)]
     if utterances := _headed_turns(lines):
@@ -105,9 +103,7 @@ def _body(lines: Sequence[str]) -> str:
 DIVIDER = re.compile(r"\s*(?:-{3,}|={3,})\s*")
 
 
-def read_transcript(
-    source: Source, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_transcript(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read one dialogue per file, or several divided by lines of ``---`` or ``===``.
 
     A part without any speaker is no dialogue but belongs to the message before it.
@@ -156,7 +152,7 @@ def _parts(lines: list[SourceLine], report: ProblemReporter) -> list[list[Source
     return parts
 
 
-def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read a saved page as one dialogue.
 
     Raises:
@@ -178,7 +174,7 @@ def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     yield Dialogue(turns, id=source.stem)
 
 
-def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
+def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read every line with text as one utterance without a speaker."""
     texts = (line.text.strip().lstrip("\ufeff") for line in source.lines(report))
     utterances = tuple(Utterance("", text) for text in texts if text)
@@ -210,9 +206,7 @@ _NOTICE = re.compile(
 _EDITED = re.compile(r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet\.?)>", re.I)
 
 
-def read_whatsapp(
-    source: Source, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_whatsapp(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read a chat as one dialogue.
 
     Messages of the app itself (someone joined, a message was deleted, media were left out) become
@@ -250,9 +244,7 @@ _DASH = re.compile(r"\s*[-–—]\s*(?=\S)")
 _NO_CUE = re.compile(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s.*)?")
 
 
-def read_subtitles(
-    source: Source, options: ReadOptions, report: ProblemReporter
-) -> Iterator[Dialogue]:
+def read_subtitles(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read the cues of one file as one dialogue, each cue's speakers as they are named in it.
 
     A cue that names nobody becomes an utterance without a speaker: who goes on is not said.
