@@ -27,12 +27,13 @@ BATCH = 64
 
 def write_arrays(data: Path, path: Path, rows: int = 4000) -> None:
     """The first rows of DialogSum train as the recipe encodes them, padded with 0."""
+    from dialogist_lab.data.preparation import Preparation
     from dialogist_lab.data.vocabulary import Tokenizer
     from dialogist_lab.recipe import read_recipe
     from dialogist_lab.train_run import Coder, ProgressLines, read_sets, tokenizer_texts
 
     recipe = read_recipe("dialogsum-report-1")
-    preparation = recipe.preparation.build()
+    preparation = Preparation(recipe.preparation)
     dialogues = read_sets(recipe.data.train, data, ProgressLines(quiet=True))
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
     tokenizer: Tokenizer = recipe.tokenizer.build(tokenizer_texts(examples))
@@ -70,8 +71,7 @@ def ours(arrays: Any, flags: argparse.Namespace) -> list[tuple[float, int]]:
     """(seconds, examples) of each update."""
     import torch
 
-    from dialogist_lab.data.batching import TokenBucketConfig, TrainingData
-    from dialogist_lab.data.encoding import EncodedPair
+    from dialogist_lab.data.batching import EncodedPair, TokenBucketConfig, TrainingData
     from dialogist_lab.decoding import Symbols
     from dialogist_lab.recipe import read_recipe
     from dialogist_lab.training.objective import CrossEntropy

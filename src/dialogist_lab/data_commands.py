@@ -1,18 +1,21 @@
-"""``dialogist data split`` and ``dialogist data stats``."""
+"""``dialogist data split``, ``stats``, ``synth`` and ``vectors``."""
 
 import json
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
 
 import typer
 
 from dialogist.cli.console import note
-from dialogist.errors import UsageError
+from dialogist.errors import DataError, UsageError
+from dialogist.files import temporary_for
 from dialogist.language.tokens import count_words, words_in
 from dialogist.records import Dialogue
 
@@ -149,6 +152,74 @@ def corpus_stats(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, Any]]:
             over = sum(value > LIMITS[name] for value in values)
             counts[name] |= {"limit": LIMITS[name], "exceed it": over}
     return counts
+
+
+def synth(
+    pairs: Annotated[int, typer.Option(help="Dialogues with a summary each.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Another seed, another corpus.")] = 1,
+    split: Annotated[
+        Literal["train", "dev", "test"], typer.Option(help="Which part; no two share a summary.")
+    ] = "train",
+    start: Annotated[int, typer.Option(help="Number of the first pair.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File (default: standard output).")
+    ] = None,
+) -> int:
+    """Make up customer-service dialogues with summaries and key points (not real data).
+
+    The same flags give the same lines; --pairs 10 are the first ten of --pairs 1000.
+    """
+    from dialogist.formats.fields import dialogue_to_line
+    from dialogist_lab.synth.script_dialogue import generate_pairs
+
+    lines = (f"{dialogue_to_line(d)}\n" for d in generate_pairs(pairs, seed, split, start))
+    if output is None:
+        for line in lines:
+            sys.stdout.buffer.write(line.encode())
+        return 0
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_for(output)
+    with temporary.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+    temporary.replace(output)
+    return 0
+
+
+def vectors(
+    files: DialogueFiles,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the vectors.")],
+    width: Annotated[int, typer.Option(help="Numbers per word.", min=1)] = 300,
+    epochs: Annotated[int, typer.Option(help="Passes over the text.", min=1)] = 5,
+    min_count: Annotated[int, typer.Option(help="Rarer words get no vector.", min=1)] = 5,
+    seed: Annotated[int, typer.Option(help="Another seed, other vectors.", min=0)] = 1,
+) -> int:
+    """Train word vectors (Word2Vec) on FILES, for a recipe's vectors.path; GloVe's work as well."""
+    from gensim.models.word2vec import LineSentence, Word2Vec
+
+    with TemporaryDirectory(prefix="dialogist-") as folder:
+        corpus = Path(folder) / "corpus.txt"  # the texts are held on disk, not in memory
+        with corpus.open("w", encoding="utf-8", errors="replace") as lines:
+            for dialogue in _read(files, "auto"):
+                texts = (*(u.text for u in dialogue.utterances), *dialogue.references)
+                lines.writelines(f"{' '.join(words_in(text.lower()))}\n" for text in texts)
+        sentences = LineSentence(str(corpus))
+        model = Word2Vec(
+            vector_size=width,
+            min_count=min_count,
+            sg=1,  # skip-gram learns better vectors from little text than a bag of words
+            seed=seed,
+            workers=1,  # several would learn in random order
+        )
+        model.build_vocab(sentences)
+        if not len(model.wv):
+            raise DataError(f"no word occurs {min_count} times in these texts: --min-count 1")
+        model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_for(output)
+    model.wv.save_word2vec_format(str(temporary))
+    temporary.replace(output)
+    typer.echo(f"{output}: {len(model.wv)} words of {width} numbers each")
+    return 0
 
 
 def _read(files: Sequence[Path], input_format: str) -> Iterator[Dialogue]:

@@ -7,7 +7,7 @@ N rows of search are A dialogues times K beams; X is the vocabulary and what can
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, Self
 
 import torch
@@ -31,6 +31,24 @@ class Stepper(Protocol):
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A `State` of tensors (N, ...), such states, tuples of both, and what is the same for all."""
+
+    def select(self, rows: Tensor) -> Self:
+        """The given rows (M,) in the given order."""
+        parts = {f.name: _rows_of(getattr(self, f.name), rows) for f in fields(self)}
+        return replace(self, **parts)
+
+
+def _rows_of(part: Any, rows: Tensor) -> Any:
+    if isinstance(part, Tensor):
+        return part[rows]
+    if isinstance(part, tuple):
+        return tuple(_rows_of(each, rows) for each in part)
+    return part.select(rows) if hasattr(part, "select") else part
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +98,20 @@ class DecodingOptions(Config):
 class Hypothesis:
     """One summary as token ids, begin and end symbols left out.
 
-    ``log_prob`` is the sum over its tokens (and its end symbol, if ``finished``); ``score`` ranks
-    hypotheses: the length-normalised sum for beam search, the sum otherwise. ``finished`` is False
-    when the length limit cut it. ``key_points`` are the labels' numbers in the rule pack, of models
-    that plan, and part ``i`` of the text is ``tokens[ends[i - 1]:ends[i]]``.
+    Of models that plan, part ``i`` of the text is ``tokens[ends[i - 1]:ends[i]]``.
     """
 
     tokens: tuple[int, ...]
-    log_prob: float
-    score: float
-    finished: bool
-    key_points: tuple[int, ...] = ()
+    log_prob: float  # the sum over its tokens (and its end symbol, if ``finished``)
+    score: float  # ranks hypotheses: the sum, with a beam normalised by the length
+    finished: bool  # False: the length limit cut it
+    key_points: tuple[int, ...] = ()  # the labels' numbers in the rule pack
     ends: tuple[int, ...] = ()
 
 
 @torch.no_grad()
 def search(
-    model: Stepper,
-    state: State,
-    source: Tensor,
-    options: DecodingOptions,
-    symbols: Symbols,
+    model: Stepper, state: State, source: Tensor, options: DecodingOptions, symbols: Symbols
 ) -> list[Hypothesis]:
     """The best hypothesis for each of B rows that ``state`` stands for.
 

@@ -56,11 +56,9 @@ def finetune_run(
 ) -> str:
     """Fine-tune in the folder ``run``, or go on there; returns what it gained, in Markdown.
 
-    Raises:
-        CheckpointError: the run has begun with other rows or settings.
-        DataError: too few dialogues have a summary, or a file cannot be read.
-        ModelError, UsageError: there is no such base.
-        Interrupted: on SIGINT or SIGTERM, with everything saved.
+    Raises CheckpointError: the run has begun with other rows or settings; DataError: too few
+    dialogues have a summary, or a file cannot be read; ModelError, UsageError: there is no such
+    base; Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
     train = with_summaries(data, reporter.note)
     if dev is None:
@@ -90,8 +88,7 @@ def finetune_run(
 def with_summaries(paths: Sequence[Path], note: Callable[[str], None]) -> list[Dialogue]:
     """The dialogues of some files that have a summary; what is left out is counted.
 
-    Raises:
-        DataError: a file cannot be read.
+    Raises DataError: a file cannot be read.
     """
     problems: list[ReadProblem] = []
     read = [d for path in paths for d in read_dialogues(path, on_problem=problems.append)]
@@ -125,9 +122,8 @@ def hold_out(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], 
 def finetune_recipe(wanted: Wanted, name: str, pairs: int) -> Recipe:
     """The recipe that trains the base on ``pairs`` pairs: the fewer, the more epochs.
 
-    Raises:
-        UsageError: there is no such base, or its package is not installed.
-        ModelError: it is no model that can be trained.
+    Raises UsageError: there is no such base, or its package is not installed; ModelError: it is no
+    model that can be trained.
     """
     name = (
         "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip("._-") or "finetuned"
@@ -200,8 +196,7 @@ def _training(pairs: int, wanted: Wanted, begins: bool, shares: dict[str, float]
 def _write_rows(run: Path, train: Sequence[Dialogue], held_out: Sequence[Dialogue]) -> None:
     """Write the rows into the run folder, or see that a run that has begun has the same ones.
 
-    Raises:
-        CheckpointError: the run has begun with other rows.
+    Raises CheckpointError: the run has begun with other rows.
     """
     (run / "data").mkdir(parents=True, exist_ok=True)
     for name, dialogues in (("train", train), ("dev", held_out)):

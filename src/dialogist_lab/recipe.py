@@ -1,6 +1,6 @@
 """`Recipe`: one YAML file that says everything about a training run; it only composes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,12 +9,10 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from dialogist.config import Config, find_file, override, read_yaml
 from dialogist.errors import ConfigError
-from dialogist.forms.key_points import RulePack, load_pack
-from dialogist_lab.data.encoding import Limits
-from dialogist_lab.data.preparation import Preparation, PreparationConfig
+from dialogist_lab.data.preparation import PreparationConfig
 from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
-from dialogist_lab.models.generator import MODELS, ModelConfig, config_of_kind
+from dialogist_lab.models.generator import MODELS, ModelConfig, RecipeLimits, config_of_kind
 from dialogist_lab.models.transformer import TransformerConfig
 from dialogist_lab.training.objective import OBJECTIVES, CrossEntropyConfig, ObjectiveConfig
 from dialogist_lab.training.trainer import TrainingConfig
@@ -37,25 +35,6 @@ class DataConfig(Config):
 
     train: list[DataSet] = Field(min_length=1)
     dev: list[DataSet] = Field(default_factory=list)
-
-
-class LimitedPreparation(PreparationConfig):
-    """The preparation, and ``limits``: lengths in tokens (`dialogist_lab.data.encoding`)."""
-
-    limits: Limits = Limits()
-
-    def build(self) -> Preparation:
-        """The preparation, with its rule pack.
-
-        Raises:
-            ConfigError: there is no such rule pack, or it is at fault.
-        """
-        return Preparation(self, self.pack)
-
-    @property
-    def pack(self) -> RulePack | None:
-        """The rule pack that cuts references."""
-        return None if self.key_points is None else load_pack(self.key_points)
 
 
 class ValidationConfig(Config):
@@ -97,7 +76,7 @@ class Recipe(Config):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
     data: DataConfig
-    preparation: LimitedPreparation = LimitedPreparation()
+    preparation: PreparationConfig = PreparationConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: Annotated[
         SerializeAsAny[ModelConfig],
@@ -118,46 +97,31 @@ class Recipe(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
-        for problem in self._problems():
-            raise ValueError(problem)
-        return self
-
-    def _problems(self) -> Iterator[str]:
-        yield from self.objective.check(self.model)
-        yield from self.model.check(self)
-        if self.preparation.unknown == "copied" and not (
-            self.model.copies and self.tokenizer.kind == "word"
-        ):
-            yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
+        problems = [*self.objective.check(self.model), *self.model.check(self._limits())]
+        with_copies = self.model.copies and self.tokenizer.kind == "word"
+        if self.preparation.unknown == "copied" and not with_copies:
+            problems.append(
+                "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
+            )
         measured = ("dev_loss", "dev_rouge1", "dev_rouge2", "dev_rougeL")
         if self.training.select_by not in measured:
-            yield f"training.select_by must be one of {', '.join(measured)}"
+            problems.append(f"training.select_by must be one of {', '.join(measured)}")
+        if problems:
+            raise ValueError(problems[0])
+        return self
 
-    # What models are checked against (`RecipeLimits`).
-
-    @property
-    def longest_source(self) -> int | None:
-        return self.preparation.limits.source_tokens
-
-    @property
-    def longest_utterance(self) -> int | None:
-        return self.preparation.limits.utterance_tokens
-
-    @property
-    def longest_target(self) -> int | None:
-        limits = self.preparation.limits
+    def _limits(self) -> RecipeLimits:
+        limits, pack = self.preparation.limits, self.preparation.pack
         written = limits.summary_tokens
-        if self.preparation.key_points is not None and limits.sub_summary_tokens is not None:
+        if pack is not None and limits.sub_summary_tokens is not None:
             written = limits.sub_summary_tokens + 1
-        if written is None:
-            return None
         decoded = max(self.decoding.max_tokens, self.validation.decoding.max_tokens)
-        return max(written, 1 + decoded)
-
-    @property
-    def labels(self) -> int:
-        pack = self.preparation.pack
-        return 0 if pack is None else len(pack.labels)
+        return RecipeLimits(
+            limits.source_tokens,
+            limits.utterance_tokens,
+            None if written is None else max(written, 1 + decoded),
+            0 if pack is None else len(pack.labels),
+        )
 
 
 def bundled_recipes() -> dict[str, Path]:
@@ -171,8 +135,7 @@ def bundled_recipes() -> dict[str, Path]:
 def read_recipe(name_or_path: str, assignments: Sequence[str] = ()) -> Recipe:
     """Read a recipe, bundled or a file, and apply ``key.key=value`` assignments.
 
-    Raises:
-        ConfigError: no such recipe, or a key or value in it is wrong.
+    Raises ConfigError: no such recipe, or a key or value in it is wrong.
     """
     path = find_file("recipe", name_or_path, bundled_recipes())
     values: dict[str, Any] = {"name": path.stem, **read_yaml(path)}

@@ -1,33 +1,36 @@
-"""``dialogist train``: a recipe in, a run folder out; and ``dialogist recipes``."""
+"""``dialogist train``, ``finetune``, ``explain``, ``init`` and ``recipes``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dialogist.errors import UsageError
+from dialogist.errors import DataError, UsageError
+
+RecipeName = Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable.")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads (default: torch's choice).")]
+Device = Annotated[str, typer.Option(help="cpu, or cuda.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
+    recipe: RecipeName,
     data: Annotated[
         Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
     ] = Path("data"),
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run folder (default: runs/RECIPE).")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run that the folder holds.")
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads (default: torch's choice).")
-    ] = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
+    threads: Threads = None,
+    device: Device = "cpu",
+    quiet: Quiet = False,
 ) -> int:
     """Train a model. With --resume an interrupted run goes on exactly where it stopped."""
     import os
@@ -65,13 +68,7 @@ def list_recipes() -> int:
     return 0
 
 
-def show_recipe(
-    recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
-    ] = None,
-) -> int:
+def show_recipe(recipe: RecipeName, settings: Settings = None) -> int:
     """Print a recipe with every default spelled out."""
     from dialogist.config import to_yaml
     from dialogist_lab.recipe import read_recipe
@@ -91,4 +88,89 @@ def init_recipe(
     text = (resources.files("dialogist_lab") / "assets" / "own-recipe.yaml").read_text("utf-8")
     path.write_text(text, encoding="utf-8")
     typer.echo(path)
+    return 0
+
+
+def finetune(
+    data: Annotated[
+        list[Path], typer.Argument(help="Dialogues with summaries, in any readable format.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Run folder: --writer model:FOLDER uses it.")
+    ],
+    base: Annotated[
+        str,
+        typer.Option(
+            help="What to start from: minilm (an encoder, Apache-2.0), the folder of an "
+            "encoder-decoder or encoder of transformers, or a run."
+        ),
+    ] = "minilm",
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="Held-out dialogues with summaries (without: a part of DATA)."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Most epochs (without: by the size of the data).")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Peak learning rate (without: what suits the base).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
+    threads: Threads = None,
+    device: Device = "cpu",
+    quiet: Quiet = False,
+) -> int:
+    """Fine-tune a model on your own dialogues and summaries, and measure what it gained.
+
+    The same command after an interruption goes on where it stopped.
+    """
+    import torch
+
+    from dialogist_lab.finetuning import Wanted, finetune_run
+    from dialogist_lab.train_run import ProgressLines
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    reporter = ProgressLines(quiet)
+    wanted = Wanted(base, epochs, learning_rate, seed)
+    typer.echo(finetune_run(data, dev, output, wanted, torch.device(device), reporter), nl=False)
+    reporter.note(f"the model is in {output}: dialogist summarize --writer model:{output} FILE")
+    return 0
+
+
+def explain(
+    dialogue: Annotated[str, typer.Argument(help="A file of dialogues, or - for standard input.")],
+    model: Annotated[Path, typer.Option("--model", "-m", help="The folder of a run.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="File to write: a page, or JSON if it ends in .json."),
+    ] = Path("explanation.html"),
+    id: Annotated[
+        str | None, typer.Option("--id", help="Which dialogue of the file (default: the first).")
+    ] = None,
+    threads: Threads = None,
+) -> int:
+    """Show how a network writes a summary: attention per layer and head, copying, probabilities."""
+    import json
+
+    import torch
+
+    from dialogist.files import write_text_atomically
+    from dialogist.formats import read_dialogues
+    from dialogist_lab.attention_trace import trace_dialogue, trace_page
+    from dialogist_lab.train_run import TrainedModel
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    chosen = next((d for d in read_dialogues(dialogue) if id in (None, d.id)), None)
+    if chosen is None:
+        raise DataError(f"{dialogue}: has no dialogue of the id '{id}'")
+    trace = trace_dialogue(TrainedModel.load(model), chosen)
+    text = (
+        json.dumps(trace.to_json(), ensure_ascii=False)
+        if output.suffix == ".json"
+        else trace_page(trace)
+    )
+    write_text_atomically(output, text)
+    typer.echo(output)
     return 0

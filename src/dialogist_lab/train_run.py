@@ -24,12 +24,18 @@ from torch import Tensor, nn
 
 from dialogist.config import differences, read_yaml, to_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
-from dialogist.files import alone_in
+from dialogist.files import alone_in, reading, write_text_atomically
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.language.tokens import split_sentences
 from dialogist.records import Dialogue, Draft, SummaryOptions
-from dialogist_lab.data.batching import TokenBucketConfig, TrainingData, collate
-from dialogist_lab.data.encoding import Encoded, EncodedPair, encode
+from dialogist_lab.data.batching import (
+    Encoded,
+    EncodedPair,
+    TokenBucketConfig,
+    TrainingData,
+    collate,
+    encode,
+)
 from dialogist_lab.data.preparation import Example, Preparation
 from dialogist_lab.data.vocabulary import Tokenizer, read_pipeline
 from dialogist_lab.decoding import DecodingOptions, Hypothesis
@@ -69,10 +75,9 @@ def train_recipe(
     Every process that `torchrun` started calls this; the first one writes. Files are looked for
     below ``data``.
 
-    Raises:
-        CheckpointError: ``run`` holds another run, or one that ``resume`` was not said for.
-        ConfigError, DataError, ModelError: something that the recipe names is missing or at fault.
-        Interrupted: on SIGINT or SIGTERM, with everything saved.
+    Raises CheckpointError: ``run`` holds another run, or one that ``resume`` was not said for;
+    ConfigError, DataError, ModelError: something that the recipe names is missing or at fault;
+    Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
     processes = Processes(device)
     if recipe.continues is not None and recipe.start is None:
@@ -110,20 +115,25 @@ def _settle(recipe: Recipe, run: Path, resume: bool) -> None:
             )
     else:
         (run / TOKENIZER).unlink(missing_ok=True)
-    write_atomically(path, lambda new: new.write_text(to_yaml(recipe), encoding="utf-8"))
+    write_text_atomically(path, to_yaml(recipe))
 
 
 def _train(
     recipe: Recipe, data: Path, run: Path, device: torch.device, reporter: TrainingReporter
 ) -> None:
     processes = Processes(device)
-    preparation = recipe.preparation.build()
+    preparation = Preparation(recipe.preparation)
     dialogues = list(read_sets(recipe.data.train, data, reporter))
     dev = list(read_sets(recipe.data.dev, data, reporter))
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
     if processes.first and not (run / TOKENIZER).exists():
-        tokenizer = _first_tokenizer(recipe, examples, reporter)
-        write_atomically(run / TOKENIZER, tokenizer.save)
+        if recipe.start is not None:
+            first = Tokenizer(read_pipeline(Path(recipe.start) / TOKENIZER))
+        else:
+            reporter.note(f"building the {recipe.tokenizer.kind} tokenizer")
+            speakers, masked = recipe.preparation.speakers, recipe.preparation.entities == "masked"
+            first = recipe.tokenizer.build(tokenizer_texts(examples), speakers != "inline", masked)
+        write_atomically(run / TOKENIZER, first.save)
     processes.gathered(0)  # the others wait for the tokenizer
     tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
     coder = Coder(recipe, preparation, tokenizer)
@@ -167,20 +177,6 @@ def _train(
         write_tensors(run / MODEL, dict(model.named_parameters()))
 
 
-def _first_tokenizer(
-    recipe: Recipe, examples: Sequence[Example], reporter: TrainingReporter
-) -> Tokenizer:
-    if recipe.start is not None:
-        return Tokenizer(read_pipeline(Path(recipe.start) / TOKENIZER))
-    reporter.note(f"building the {recipe.tokenizer.kind} tokenizer")
-    preparation = recipe.preparation
-    return recipe.tokenizer.build(
-        tokenizer_texts(examples),
-        speakers=preparation.speakers != "inline",
-        entities=preparation.entities == "masked",
-    )
-
-
 def tokenizer_texts(examples: Iterable[Example]) -> Iterator[str]:
     """What a tokenizer is trained on: every dialogue as one text, and every summary."""
     for example in examples:
@@ -193,8 +189,7 @@ def read_sets(
 ) -> Iterator[Dialogue]:
     """The dialogues of some data sets, less the excluded ones; bad records are counted.
 
-    Raises:
-        DataError: a file is missing or unreadable.
+    Raises DataError: a file is missing or unreadable.
     """
     for data in sets:
         path = folder / data.path
@@ -203,11 +198,8 @@ def read_sets(
             raise DataError(f"{path}: no such data file; give the data folder with --data")
         excluded: set[str] = set()
         if data.exclude is not None:
-            try:
+            with reading(folder / data.exclude):
                 excluded = set((folder / data.exclude).read_text(encoding="utf-8").split())
-            except OSError as error:
-                raise DataError(f"{folder / data.exclude}: {error.strerror}") from None
-
         for dialogue in read_dialogues(path, ReadOptions(format=data.format), bad.append):
             if dialogue.id not in excluded:
                 yield dialogue
@@ -259,8 +251,7 @@ def mean_loss(
 def _take_weights(model: Generator, run: Path) -> None:
     """Copy those weights of another run that the model has by name.
 
-    Raises:
-        ModelError: there are none, or one has another shape.
+    Raises ModelError: there are none, or one has another shape.
     """
     theirs = read_weights(run)
     own = dict(model.named_parameters())
@@ -276,8 +267,7 @@ def _take_weights(model: Generator, run: Path) -> None:
 def read_weights(run: Path) -> dict[str, Tensor]:
     """The weights of a finished run, or the best so far of an unfinished one.
 
-    Raises:
-        ModelError: there are none, or they are damaged.
+    Raises ModelError: there are none, or they are damaged.
     """
     path = run / (MODEL if (run / MODEL).exists() else BEST)
     try:
@@ -294,8 +284,7 @@ def use_vectors(model: Generator, tokenizer: Tokenizer, path: Path, seed: int) -
     from a normal distribution with the mean and deviation of the rows found. All of them are
     rescaled to the deviation that the table had: what comes after is made for that.
 
-    Raises:
-        DataError: no such file, of another width, or without a word of the vocabulary.
+    Raises DataError: no such file, of another width, or without a word of the vocabulary.
     """
     tables = dict.fromkeys(m for m in model.modules() if isinstance(m, nn.Embedding))
     width = next(iter(tables)).embedding_dim
@@ -350,11 +339,7 @@ class TrainedModel:
 
     @classmethod
     def load(cls, run: Path, device: torch.device | None = None) -> "TrainedModel":
-        """From a run folder.
-
-        Raises:
-            ModelError: it is none, or damaged.
-        """
+        """From a run folder. Raises ModelError: it is none, or damaged."""
         if not (run / CONFIG).is_file():
             raise ModelError(f"{run}: is no folder of a trained model (no {CONFIG})")
         recipe = Recipe.parse(read_yaml(run / CONFIG), str(run / CONFIG))
@@ -367,7 +352,7 @@ class TrainedModel:
                     parameter.copy_(weights[name])
         except (KeyError, RuntimeError) as error:
             raise ModelError(f"{run}: its weights do not fit its configuration: {error}") from None
-        preparation = recipe.preparation.build()
+        preparation = Preparation(recipe.preparation)
         place = device or torch.device("cpu")
         return cls(recipe, preparation, tokenizer, model.to(place), place)
 
@@ -442,7 +427,6 @@ class ProgressLines:
         self._since, self._tokens = time.monotonic(), 0
 
     def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
-        """One line now and then."""
         self._tokens += tokens
         seconds = time.monotonic() - self._since
         if seconds < self.every:
@@ -454,6 +438,5 @@ class ProgressLines:
         self._since, self._tokens = time.monotonic(), 0
 
     def note(self, text: str) -> None:
-        """A line."""
         if not self.quiet:
             print(f"dialogist: {text}", file=sys.stderr, flush=True)

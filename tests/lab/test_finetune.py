@@ -12,15 +12,14 @@ from typer.testing import CliRunner
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.formats.fields import dialogue_to_line
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.data.batching import collate
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.attention_trace import trace_dialogue
+from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.data.preparation import with_capitals
 from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
-from dialogist_lab.explain.attention_trace import trace_dialogue
-from dialogist_lab.finetune_command import finetune
 from dialogist_lab.finetuning import Wanted, finetune_recipe, hold_out
 from dialogist_lab.models.pretrained import PretrainedConfig
+from dialogist_lab.train_command import finetune
 from dialogist_lab.train_run import TrainedModel
 
 transformers = pytest.importorskip("transformers")

@@ -10,11 +10,10 @@ import typer
 from typer.testing import CliRunner
 
 from dialogist.errors import DataError
-from dialogist_lab.explain_command import explain
+from dialogist_lab.data_commands import synth, vectors
 from dialogist_lab.recipe import Recipe
-from dialogist_lab.synth_command import synth
+from dialogist_lab.train_command import explain
 from dialogist_lab.train_run import ProgressLines, train_recipe
-from dialogist_lab.vectors_command import vectors
 
 
 def run(command: Any, *arguments: object) -> Any:

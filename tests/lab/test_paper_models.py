@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist_lab.data.batching import collate
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.decoding import DecodingOptions, Symbols
 from dialogist_lab.models.generator import (
     FIRST_KEY_POINT,
@@ -26,7 +25,6 @@ from dialogist_lab.papers.hierarchical import (
 )
 from dialogist_lab.papers.leader_writer import LeaderWriter, plan_of
 from dialogist_lab.papers.recurrent import AdditiveAttention, initialise_lstm
-from dialogist_lab.training.objective import CrossEntropy, CrossEntropyConfig
 
 SYMBOLS = Symbols(pad=0, unk=3, bos=1, eos=2, size=20)
 A, B, C = range(FIRST_KEY_POINT, FIRST_KEY_POINT + 3)
@@ -49,7 +47,7 @@ _LEADER = _HIERARCHICAL | {"kind": "leader-writer", "key_points": 3, "longest_pl
 KINDS: dict[str, dict[str, Any]] = {
     "seq2seq": {**_RECURRENT, "attention": False, "layers": 2},
     "seq2seq-attention": {**_RECURRENT, "layers": 2},
-    "pointer-generator": {**_RECURRENT, "pointer": True, "coverage": True},
+    "pointer-generator": {**_RECURRENT, "pointer": True},
     "hierarchical": {**_HIERARCHICAL, "kind": "hierarchical"},
     "hierarchical-pointer": {**_HIERARCHICAL, "kind": "hierarchical", "pointer": True},
     "leader-writer": _LEADER,
@@ -147,36 +145,17 @@ def test_unknown_words_can_be_copied(kind: str) -> None:
 
 
 def test_additive_attention_by_hand() -> None:
-    """See et al. 2017, equations 1, 2, 3 and 11."""
+    """See et al. 2017, equations 1 to 3."""
     torch.manual_seed(1)
-    attention = AdditiveAttention(3, 2, 4, coverage=True)
-    states, query, covered = torch.randn(1, 5, 3), torch.randn(1, 2), torch.rand(1, 5)
+    attention = AdditiveAttention(3, 2, 4)
+    states, query = torch.randn(1, 5, 3), torch.randn(1, 2)
     real = torch.tensor([[True, True, True, True, False]])
-    context, weights = attention(query, attention.remember(states, real), covered)
-    w_h, w_s = attention.memory, attention.query
-    assert attention.coverage is not None
-    w_c, v = attention.coverage.weight[:, 0], attention.energy.weight[0]
-    energies = [
-        v @ torch.tanh(w_h(states[0, i]) + w_s(query[0]) + w_c * covered[0, i]) for i in range(4)
-    ]
+    context, weights = attention(query, attention.remember(states, real))
+    w_h, w_s, v = attention.memory, attention.query, attention.energy.weight[0]
+    energies = [v @ torch.tanh(w_h(states[0, i]) + w_s(query[0])) for i in range(4)]
     expected = torch.softmax(torch.stack(energies), dim=0)
     torch.testing.assert_close(weights[0], torch.cat([expected, torch.zeros(1)]))
     torch.testing.assert_close(context[0], expected @ states[0, :4])
-
-
-def test_coverage_loss_by_hand() -> None:
-    """See et al. 2017, equation 12: sum_i min(a_i, c_i), c being the sum of all earlier a."""
-    model, batch = model_of("pointer-generator"), batch_of(TWICE)
-    outputs = model(batch, need_weights=True)
-    weights = outputs.attention["decoder_attention"][0]  # (T, S)
-    before = weights.cumsum(dim=0) - weights
-    overlap = torch.minimum(weights, before).sum(dim=1)
-    torch.testing.assert_close(outputs.coverage, overlap)
-    plain, weighed = CrossEntropy(), CrossEntropy(coverage_weight=2.0)
-    gained = weighed(model, batch).value - plain(model, batch).value
-    torch.testing.assert_close(gained, 2 * overlap.sum())
-    [problem] = CrossEntropyConfig(coverage_weight=1.0).check(model_of("seq2seq").config)
-    assert "needs model.coverage" in problem
 
 
 def test_forget_gates_are_open() -> None:

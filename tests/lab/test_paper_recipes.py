@@ -9,7 +9,7 @@ import torch
 from dialogist.errors import ConfigError
 from dialogist.formats.fields import dialogue_to_line
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.explain.attention_trace import trace_dialogue, trace_page
+from dialogist_lab.attention_trace import trace_dialogue, trace_page
 from dialogist_lab.recipe import bundled_recipes, read_recipe
 from dialogist_lab.synth.script_dialogue import generate_pairs
 from dialogist_lab.train_run import ProgressLines, TrainedModel, train_recipe

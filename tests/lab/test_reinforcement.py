@@ -9,8 +9,7 @@ import torch
 from rouge_score.rouge_scorer import RougeScorer
 from torch import Tensor, nn
 
-from dialogist_lab.data.batching import collate
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.decoding import Hypothesis, Symbols
 from dialogist_lab.models.generator import Batch, Outputs
 from dialogist_lab.models.transformer import TransformerConfig

@@ -33,11 +33,7 @@ def data_folder(tmp_path: Path) -> Path:
     folder.mkdir()
     for name, repeats in (("train", 6), ("dev", 1)):
         rows = [
-            {
-                "id": f"{name}-{i}",
-                "turns": [[first, said], [second, answer]],
-                "summary": summary,
-            }
+            {"id": f"{name}-{i}", "turns": [[first, said], [second, answer]], "summary": summary}
             for i, (first, said, second, answer, summary) in enumerate(TURNS * repeats)
         ]
         text = "".join(json.dumps(row) + "\n" for row in rows)

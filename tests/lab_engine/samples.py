@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from dialogist_lab.data.batching import TrainingData
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.batching import EncodedPair, TrainingData
 from dialogist_lab.decoding import Symbols
 from dialogist_lab.models.transformer import Transformer, TransformerConfig
 

@@ -7,8 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 from tests.lab_engine.samples import SYMBOLS, copying_data, pair
 
-from dialogist_lab.data.batching import SamplerConfig, TokenBucketConfig, collate
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.batching import EncodedPair, SamplerConfig, TokenBucketConfig, collate
 
 SAMPLERS: list[dict[str, Any]] = [
     {"kind": "shuffle-buffer", "examples": 7, "buffer": 20},

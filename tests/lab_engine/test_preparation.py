@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.data.encoding import Limits, encode
-from dialogist_lab.data.entity_masks import EntityTable
-from dialogist_lab.data.preparation import Preparation, PreparationConfig
+from dialogist_lab.data.batching import encode
+from dialogist_lab.data.preparation import EntityTable, Limits, Preparation, PreparationConfig
 from dialogist_lab.data.profiles import join, normalise, segment
 from dialogist_lab.data.vocabulary import (
     ENTITY_CHARACTERS,
@@ -168,11 +167,7 @@ def test_a_vocabulary_needs_room_for_what_it_must_hold() -> None:
 LIMITED: list[tuple[dict[str, Any], list[int], list[int]]] = [
     ({}, [0, 4, 5, 6, 7, 8, 9, 1], [0, 4, 5, 6, 1]),
     ({"source_tokens": 5, "summary_tokens": 4}, [0, 4, 5, 6, 1], [0, 4, 5, 1]),
-    (
-        {"source_tokens": 5, "summary_tokens": 4, "keep_end": False},
-        [0, 4, 5, 6, 7],
-        [0, 4, 5, 6],
-    ),
+    ({"source_tokens": 5, "summary_tokens": 4, "keep_end": False}, [0, 4, 5, 6, 7], [0, 4, 5, 6]),
     ({"utterance_tokens": 2}, [0, 4, 5, 8, 9, 1], [0, 4, 5, 6, 1]),
     ({"utterances": 1}, [0, 4, 5, 6, 7, 1], [0, 4, 5, 6, 1]),
 ]
@@ -204,7 +199,9 @@ def test_sub_summaries_are_cut_with_their_key_points() -> None:
             return [type("Part", (), {"label": label, "text": text}) for label, text in parts]
 
     dialogue = Dialogue((Utterance("", "a"),), references=("a b|c d|e",))
-    example = Preparation(PreparationConfig(speakers="inline"), Pack()).prepare(dialogue)
+    preparation = Preparation(PreparationConfig(speakers="inline"))
+    preparation.pack = Pack()
+    example = preparation.prepare(dialogue)
     tokenizer = TokenizerConfig(kind="word", size=None).build(["a b c d e"])
     (pair,) = encode(example, tokenizer, Limits(), Pack.labels).pairs
     assert (pair.key_points, pair.ends) == ((3, 4, 5), (3, 5, 6))

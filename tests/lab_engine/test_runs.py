@@ -158,10 +158,7 @@ def test_what_is_missing_is_named(
 
 
 def test_bad_records_and_excluded_ones_are_left_out(
-    write_recipe: WriteRecipe,
-    data_folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (data_folder / "train.jsonl").open("a") as file:
         file.write('{"id": \n')

@@ -20,16 +20,17 @@ from dialogist.errors import CheckpointError, ConfigError, DataError, DialogistE
 from dialogist_lab.data.batching import TrainingData
 from dialogist_lab.models.generator import Batch, Generator
 from dialogist_lab.training.objective import CrossEntropy, Loss
-from dialogist_lab.training.optimization import OptimizerConfig, WarmedSchedule
 from dialogist_lab.training.trainer import (
     BEST,
     CHECKPOINT,
     LOG,
     Interrupted,
+    OptimizerConfig,
     Progress,
     Trainer,
     TrainingConfig,
     Validation,
+    WarmedSchedule,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -279,7 +280,7 @@ def test_rates_fall_to_zero_at_the_last_update(tmp_path: Path) -> None:
 
 
 def test_shares_of_the_rate_and_what_is_not_decayed() -> None:
-    model = small_model(positions="learned")
+    model = small_model()
     optimizer = OptimizerConfig(weight_decay=0.1, shares={"encoder": 0.2}).build(model)
     found = {
         id(parameter): (group["share"], group["weight_decay"])
@@ -290,7 +291,6 @@ def test_shares_of_the_rate_and_what_is_not_decayed() -> None:
     assert by_name["encoder.layers.0.feed_forward.inner.weight"] == (0.2, 0.1)
     assert by_name["encoder.layers.0.norm1.weight"] == (0.2, 0.0)
     assert by_name["decoder.layers.0.feed_forward.inner.weight"] == (1.0, 0.1)
-    assert by_name["source.positions.table"] == (1.0, 0.0)
 
 
 def test_a_metric_to_select_by_and_lengths_are_checked() -> None:

@@ -18,7 +18,7 @@ KINDS: list[dict[str, Any]] = [
     {},
     {"norm": "post", "activation": "gelu", "share_embeddings": False, "tie_output": False},
     {"pointer": True},
-    {"norm": "post", "reuse_second_norm": True, "key_width": 16, "positions": "learned"},
+    {"norm": "post", "reuse_second_norm": True, "key_width": 16},
     {"embedding": 8, "tie_output": False},
 ]
 

@@ -1,4 +1,4 @@
-"""Which training pairs form which batch, and one padded `Batch` of them.
+"""From prepared text to token ids within limits, and to padded batches of training pairs.
 
 The batches of an epoch are a pure function of (seed, epoch). So a run resumes from two integers,
 epoch and next batch, and sees each pair exactly once per epoch, killed or not.
@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -18,14 +18,116 @@ from pydantic import Field
 from torch import Tensor
 
 from dialogist.config import Config
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.preparation import Example, Limits
+from dialogist_lab.data.vocabulary import Tokenizer
 from dialogist_lab.decoding import Symbols
-from dialogist_lab.models.generator import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
+from dialogist_lab.models.generator import (
+    FIRST_KEY_POINT,
+    PLAN_BOS,
+    PLAN_EOS,
+    PLAN_PAD,
+    Batch,
+    Plan,
+)
 
 Lengths: TypeAlias = NDArray[np.int32]
 """(pairs, 2): the lengths of each pair's source and target in tokens, begin and end in."""
 
 Indices: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPair:
+    """A source and one of its targets, begin and end symbols in; for use without a target.
+
+    Utterance ``i`` of the source starts at ``starts[i]``. ``key_points`` are those of the target
+    (`dialogist_lab.models.generator`), if references were cut by key points, and sub-summary ``i``
+    is ``target[ends[i - 1]:ends[i]]``, the first from 1, after the begin symbol.
+    """
+
+    source: tuple[int, ...]
+    target: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
+    key_points: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One dialogue as token ids: a pair per reference, or one without a target."""
+
+    pairs: tuple[EncodedPair, ...]
+    unknown: tuple[str, ...]  # the words behind ids from V on, if these are told apart
+    tokens: int  # were there
+    tokens_read: int  # within the limits
+    summaries_cut: int  # references that were too long
+
+
+def encode(
+    example: Example,
+    tokenizer: Tokenizer,
+    limits: Limits,
+    labels: Sequence[str] = (),
+    tell_unknown_apart: bool = False,
+) -> Encoded:
+    """Encode one example; limits are applied from utterance to whole.
+
+    ``labels`` are those of the rule pack that cut the targets, if one did. A target can copy only
+    what the model reads: unknown words beyond the limits stay unknown.
+    """
+    apart: dict[str, int] | None = {} if tell_unknown_apart else None
+    whole = [tokenizer.encode(f"{u.speaker} {u.text}", apart) for u in example.utterances]
+    kept = [ids[: limits.utterance_tokens] for ids in whole[: limits.utterances]]
+    body = [token for ids in kept for token in ids]
+    read = _room(len(body), limits.source_tokens, limits.keep_end)
+    starts = [s for s in list(accumulate(map(len, kept), initial=1))[:-1] if s <= read]
+    source = _enclosed(body, tokenizer, limits.source_tokens, limits.keep_end)
+    unknown = tuple(apart or ())
+    if apart is not None:
+        seen = frozenset(body[:read])
+        apart = {word: index for word, index in apart.items() if index in seen}
+    pairs, summaries_cut = [], 0
+    for number, text in enumerate(example.targets):
+        parts, key_points = [tokenizer.encode(text, apart, grow=False)], []
+        shortened = parts
+        if example.sub_summaries:
+            own = example.sub_summaries[number]
+            parts = [tokenizer.encode(part, apart, grow=False) for _, part in own]
+            shortened = [ids[: limits.sub_summary_tokens] for ids in parts]
+            key_points = [FIRST_KEY_POINT + labels.index(label) for label, _ in own]
+        body = [token for ids in shortened for token in ids]
+        room = _room(len(body), limits.summary_tokens, limits.keep_end)
+        ends = [min(end, room) + 1 for end in accumulate(map(len, shortened))]
+        count = len(key_points)
+        if key_points and room < len(body):  # with the last words go the last key points
+            count = next(
+                i for i, end in enumerate(accumulate(map(len, shortened)), 1) if end > room
+            )
+        target = _enclosed(body, tokenizer, limits.summary_tokens, limits.keep_end)
+        points = tuple(key_points[:count])
+        pairs.append(
+            EncodedPair(
+                source, target, tuple(starts), points, tuple(ends[:count] if points else ())
+            )
+        )
+        summaries_cut += room < sum(map(len, parts))
+    if not example.targets:
+        pairs.append(EncodedPair(source, starts=tuple(starts)))
+    return Encoded(tuple(pairs), unknown, sum(map(len, whole)), read, summaries_cut)
+
+
+def _room(length: int, limit: int | None, keep_end: bool) -> int:
+    """How many of ``length`` ids fit beside begin (and end, where it is kept in a cut)."""
+    return length if limit is None else min(length, limit - 1 - int(keep_end))
+
+
+def _enclosed(
+    ids: Sequence[int], tokenizer: Tokenizer, limit: int | None, keep_end: bool
+) -> tuple[int, ...]:
+    """Begin + ids + end, cut to ``limit``."""
+    room = _room(len(ids), limit, keep_end)
+    symbols = tokenizer.symbols
+    return (symbols.bos, *ids[:room], symbols.eos)[:limit]
 
 
 def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:

@@ -148,11 +148,7 @@ def _pairs(record: Record, key: str) -> list[tuple[str, str]]:
 
 
 def _made(
-    record: Record,
-    key: str,
-    utterances: Iterable[Utterance],
-    *summaries: str,
-    identity: str = "id",
+    record: Record, key: str, utterances: Iterable[Utterance], *summaries: str, identity: str = "id"
 ) -> Dialogue:
     """The dialogue that stands under ``key``, with its summaries; the rest is metadata."""
     return Dialogue(

@@ -13,22 +13,115 @@ from typing import Literal
 from pydantic import Field
 
 from dialogist.config import Config
-from dialogist.forms.key_points import RulePack
-from dialogist.language.tokens import count_words
+from dialogist.forms.key_points import RulePack, load_pack
+from dialogist.language.entities import AFTER, BEFORE, EntitySpan, find_entities
+from dialogist.language.tokens import count_words, replaced
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.data.entity_masks import EntityTable
 from dialogist_lab.data.profiles import Profile, join, normalise, segment
-from dialogist_lab.data.vocabulary import SPEAKER_CHARACTERS
+from dialogist_lab.data.vocabulary import (
+    ENTITIES_PER_KIND,
+    ENTITY_CHARACTERS,
+    MASKED_KINDS,
+    SPEAKER_CHARACTERS,
+)
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _SPEAKER = re.compile(f"[{SPEAKER_CHARACTERS[0]}-{SPEAKER_CHARACTERS[-1]}]")
 _OURS = re.compile("[\x00-\x1f\x7f-\x9f\U0010f000-\U0010f4ff]")
 _INNER_WORD = re.compile(r"(?<=[\w,;'\"(] )[\w'’-]+|(?<=[(\"])[\w'’-]+")
+_MASK = re.compile(f"[{ENTITY_CHARACTERS[0]}-{ENTITY_CHARACTERS[-1]}]")
+_CODES = frozenset(("PHONE", "CARD", "IBAN", "PLATE_NUM", "ORDER", "TRIP", "FLIGHT", "ID"))
+_SHORTEST_KNOWN = 4  # letters and digits: "order 12" must not make an entity of every 12
 _ROLE_NUMBERS = {
     **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
     **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
 }
 """Who asks is 0, who serves is 1."""
+
+
+@dataclass(slots=True)
+class EntityTable:
+    """The entities of one dialogue, numbered within their kind by first appearance.
+
+    A small model cannot spell a number it has never seen, and it must not invent one. So each
+    distinct value becomes one private-use character that says its kind and its number (Liu et al.,
+    KDD 2019, section 4.1); what the model writes of it is put back word for word.
+    ``surfaces`` maps each mask to the words of its first appearance; values beyond
+    `ENTITIES_PER_KIND` stay text.
+    """
+
+    surfaces: dict[str, str] = field(default_factory=dict)
+    _masks: dict[tuple[str, str], str] = field(default_factory=dict)
+    _known: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, texts: Sequence[str], keep: Iterable[str]) -> tuple[list[str], "EntityTable"]:
+        """The masked texts of a dialogue, and its table; ``keep`` stays text (speakers' names).
+
+        A value that a word told once (``order number 12345``) is found without that word, too, and
+        is of that kind everywhere.
+        """
+        table, kept = cls(), frozenset(keep)
+        texts = [_MASK.sub("\ufffd", text) for text in texts]
+        found = [
+            (text[span.start : span.end], span) for text in texts for span in find_entities(text)
+        ]
+        kinds: dict[tuple[str, str], str] = {}
+        for surface, span in sorted(found, key=lambda entry: not entry[1].cued):
+            kinds.setdefault(_compared(span, surface), span.kind)
+        cued = dict.fromkeys(surface for surface, span in found if span.cued)
+        telling = [s for s in cued if sum(map(str.isalnum, s)) >= _SHORTEST_KNOWN]
+        if telling:
+            forms = "|".join(map(re.escape, sorted(telling, key=lambda s: (-len(s), s))))
+            table._known = re.compile(f"{BEFORE}(?P<v>{forms}){AFTER}")
+        counts = dict.fromkeys(MASKED_KINDS, 0)
+        for text in texts:
+            for span in find_entities(text, table._known):
+                surface = text[span.start : span.end]
+                key = _compared(span, surface)
+                kind = kinds.get(key, span.kind)
+                if key in table._masks or surface in kept or counts[kind] == ENTITIES_PER_KIND:
+                    continue
+                place = ENTITIES_PER_KIND * MASKED_KINDS.index(kind) + counts[kind]
+                counts[kind] += 1
+                table._masks[key] = ENTITY_CHARACTERS[place]
+                table.surfaces[ENTITY_CHARACTERS[place]] = surface
+        return [table.mask(text) for text in texts], table
+
+    def mask(self, text: str) -> str:
+        """A text of the dialogue or about it, masked: values that only it has stay text."""
+        text = _MASK.sub("\ufffd", text)
+        spans = find_entities(text, self._known)
+        keys = ((s.start, s.end, _compared(s, text[s.start : s.end])) for s in spans)
+        return replaced(text, ((a, b, self._masks[k]) for a, b, k in keys if k in self._masks)).text
+
+
+def _compared(span: EntitySpan, surface: str) -> tuple[str, str]:
+    """What two mentions of one value share: ``555-1234`` and ``555 1234`` are one."""
+    if span.kind in _CODES:  # they share one namespace
+        return "", "".join(c for c in surface.upper() if c.isalnum())
+    folded = surface if span.kind == "URL" else surface.casefold().replace(" ", "")
+    if span.kind == "TIME":
+        folded = re.sub(r"([ap])\.?m\.?$", r"\1m", folded)
+    return span.kind, folded.replace(",", "") if span.kind == "AMOUNT" else folded
+
+
+class Limits(Config):
+    """What a model reads and writes at most, in its own tokens; None is no limit.
+
+    ``utterance_tokens``: of an utterance. ``utterances``: of a dialogue. ``source_tokens``: of the
+    dialogue, begin and end symbols in. ``summary_tokens``: of the summary, begin and end symbols
+    in. ``sub_summary_tokens``: of each sub-summary where references are cut by key points.
+    ``keep_end``: a cut sequence still ends with the end symbol; the reports' padding function cuts
+    it off instead (their models never see the end of a long summary).
+    """
+
+    utterance_tokens: int | None = Field(None, ge=1)
+    utterances: int | None = Field(None, ge=1)
+    source_tokens: int | None = Field(512, ge=3)
+    summary_tokens: int | None = Field(128, ge=3)
+    sub_summary_tokens: int | None = Field(None, ge=1)
+    keep_end: bool = True
 
 
 class PreparationConfig(Config):
@@ -40,45 +133,49 @@ class PreparationConfig(Config):
     (one token per phone number, time, amount ...; section 4.1 there) or ``none``: they stay text.
     ``merge_below``: join neighbouring utterances of one speaker while they hold fewer words than
     this in sum (15 in the KDD'19 paper); None never joins. ``references``: a dialogue with several
-    human summaries gives one training pair ``each``, only the ``first``, or one pair with all
-    ``joined`` (report 1, section III). ``key_points``: the rule pack (a name, or a file) that cuts
+    human summaries gives one training pair ``each``, or one pair with all ``joined`` (report 1,
+    section III). ``key_points``: the rule pack (a name, or a file) that cuts
     references into sub-summaries. ``unknown``: words outside the vocabulary are all one ``token``,
     or told apart within a dialogue, so that a pointer can have them ``copied`` (word tokenizers).
     ``case``: of what a model writes, ``kept``, or ``restored`` from the dialogue for a model that
-    knows small letters only.
+    knows small letters only. ``limits``: lengths in tokens.
     """
 
     profile: Profile = "plain"
     speakers: Literal["atomic", "role", "inline"] = "atomic"
     entities: Literal["none", "masked"] = "none"
     merge_below: int | None = Field(None, ge=2)
-    references: Literal["each", "first", "joined"] = "each"
+    references: Literal["each", "joined"] = "each"
     key_points: str | None = None
     unknown: Literal["token", "copied"] = "token"
     case: Literal["kept", "restored"] = "kept"
+    limits: Limits = Limits()
+
+    @property
+    def pack(self) -> RulePack | None:
+        """The rule pack that cuts references; ConfigError where it is missing or at fault."""
+        return None if self.key_points is None else load_pack(self.key_points)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prepared dialogue: placeholders for speakers and entities, and what stands behind them.
-
-    ``sub_summaries`` hold for each target its (label, text) parts, if a rule pack cut them.
-    ``origins[i]`` are the numbers of the dialogue's utterances that utterance ``i`` is made of.
-    """
+    """A prepared dialogue: placeholders for speakers and entities, and what stands behind them."""
 
     utterances: tuple[Utterance, ...]
     targets: tuple[str, ...] = ()
+    # of each target its (label, text) parts, if a rule pack cut them
     sub_summaries: tuple[tuple[tuple[str, str], ...], ...] = ()
     speakers: tuple[str, ...] = ()
     entities: Mapping[str, str] = field(default_factory=dict)
+    # the numbers of the dialogue's utterances that each utterance is made of
     origins: tuple[tuple[int, ...], ...] = ()
 
 
 class Preparation:
     """Turns a `Dialogue` into an `Example`, and the model's text back into names and values."""
 
-    def __init__(self, config: PreparationConfig, pack: RulePack | None = None) -> None:
-        self.config, self.pack = config, pack
+    def __init__(self, config: PreparationConfig) -> None:
+        self.config, self.pack = config, config.pack
 
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""
@@ -100,9 +197,7 @@ class Preparation:
             for group in groups
         ]
         references = [text for text in dialogue.references if self._normalise(text)]
-        if self.config.references == "first":
-            references = references[:1]
-        elif self.config.references == "joined" and references:
+        if self.config.references == "joined" and references:
             references = [" ".join(references)]
 
         def target(text: str) -> str:

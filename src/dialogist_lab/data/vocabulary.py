@@ -79,9 +79,8 @@ class TokenizerConfig(Config):
         """Train on prepared ``texts``; with characters for speakers (subwords always have them) and
         entities.
 
-        Raises:
-            ConfigError: ``size`` has no room for them.
-            ModelError: ``path`` is no usable tokenizer.
+        Raises ConfigError: ``size`` has no room for them; ModelError: ``path`` is no usable
+        tokenizer.
         """
         added = [*(SPEAKER_CHARACTERS if speakers or self.kind != "word" else ())]
         added += ENTITY_CHARACTERS if entities else []
@@ -171,16 +170,11 @@ class Tokenizer:
         return [decoders.ByteLevel().decode([start]) if start else None for start in starts]
 
     def save(self, path: Path) -> None:
-        """Write ``tokenizer.json``."""
         self.pipeline.save(str(path))
 
 
 def read_pipeline(path: Path) -> tokenizers.Tokenizer:
-    """Read a ``tokenizer.json``.
-
-    Raises:
-        ModelError: missing or damaged.
-    """
+    """Read a ``tokenizer.json``. Raises ModelError: missing or damaged."""
     try:
         return tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception for a damaged file

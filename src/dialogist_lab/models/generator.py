@@ -35,7 +35,6 @@ class _Tensors:
     """Tensors that move together."""
 
     def to(self, device: torch.device) -> Self:
-        """The same on another device."""
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         return replace(
             self, **{k: v.to(device) for k, v in parts.items() if isinstance(v, Tensor | _Tensors)}
@@ -44,55 +43,36 @@ class _Tensors:
 
 @dataclass(frozen=True, slots=True)
 class Plan(_Tensors):
-    """The key-point sequences of B dialogues and their R sub-summaries, dialogue by dialogue.
+    """The key-point sequences of B dialogues and their R sub-summaries, dialogue by dialogue."""
 
-    Attributes:
-        key_points_in: (B, K + 1) ids of key points: begin, then the sequence.
-        key_points_out: (B, K + 1) the sequence, then end. key_points_mask: True where real.
-        owner: (R,) the dialogue of each sub-summary. place: (R,) its place in the sequence.
-        target_in: (R, T) token ids, the begin symbol first. target_out: then the end symbol.
-        target_mask: (R, T) True where ``target_out`` is real.
-    """
-
-    key_points_in: Tensor
-    key_points_out: Tensor
-    key_points_mask: Tensor
-    owner: Tensor
-    place: Tensor
-    target_in: Tensor
-    target_out: Tensor
-    target_mask: Tensor
+    key_points_in: Tensor  # (B, K + 1) ids of key points: begin, then the sequence
+    key_points_out: Tensor  # (B, K + 1) the sequence, then end
+    key_points_mask: Tensor  # (B, K + 1) True where real
+    owner: Tensor  # (R,) the dialogue of each sub-summary
+    place: Tensor  # (R,) its place in the sequence
+    target_in: Tensor  # (R, T) token ids, the begin symbol first
+    target_out: Tensor  # (R, T) the end symbol last
+    target_mask: Tensor  # (R, T) True where ``target_out`` is real
 
 
 @dataclass(frozen=True, slots=True)
 class Batch(_Tensors):
-    """Padded token ids of several dialogues.
+    """Padded token ids of several dialogues; for use without references T is 0.
 
-    Attributes:
-        source: (B, S) token ids, begin and end symbols in, padded at the right.
-        source_mask: (B, S) True where ``source`` is real.
-        target_in: (B, T) the decoder's input: begin symbol, then the summary.
-        target_out: (B, T) what it shall predict: the summary, then the end symbol.
-        target_mask: (B, T) True where ``target_out`` is real.
-        utterance: (B, S) which utterance (from 0) a position belongs to; -1 at begin, end, padding.
-        copied: (B, S) ``source`` with the unknown words told apart: V + i is the i-th one of its
-            dialogue. None: there are none. They stand in ``target_out``, too, never where a model
-            looks ids up in its table.
-        extra: E, how many different unknown words the richest dialogue has.
-        plan: key points and sub-summaries, where the data have them.
-
-    For use without references T is 0.
+    ``copied`` is ``source`` with the unknown words told apart: V + i is the i-th one of its
+    dialogue; None where there are none. They stand in ``target_out``, too, never where a model
+    looks ids up in its table.
     """
 
-    source: Tensor
-    source_mask: Tensor
-    target_in: Tensor
-    target_out: Tensor
-    target_mask: Tensor
-    utterance: Tensor
-    copied: Tensor | None = None
-    extra: int = 0
-    plan: Plan | None = None
+    source: Tensor  # (B, S) token ids, begin and end symbols in, padded at the right
+    source_mask: Tensor  # (B, S) True where ``source`` is real
+    target_in: Tensor  # (B, T) the decoder's input: begin symbol, then the summary
+    target_out: Tensor  # (B, T) what it shall predict: the summary, then the end symbol
+    target_mask: Tensor  # (B, T) True where ``target_out`` is real
+    utterance: Tensor  # (B, S) the utterance of a position, from 0; -1 at begin, end, padding
+    copied: Tensor | None = None  # (B, S)
+    extra: int = 0  # E, how many different unknown words the richest dialogue has
+    plan: Plan | None = None  # where the data have key points
 
     def __len__(self) -> int:
         return self.source.shape[0]
@@ -128,43 +108,25 @@ class TokenDistribution(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What teacher forcing gives.
+    """What teacher forcing gives, at the M real target positions, dialogue by dialogue.
 
-    Attributes:
-        log_probs: the distributions at the real target positions, dialogue by dialogue; padding
-            is never projected to the vocabulary.
-        targets: (M,) the token each position shall predict: ``target_out[target_mask]``.
-        attention: every layer's weights under the names of the reports, if they were asked for.
-        coverage: (M,) how much each position attends again to where those before it did, 0 to 1
-            (See et al. 2017, equation 12); None of models that do not keep count.
-        plan: the same at every key point (end in), of models that plan.
+    ``attention``: every layer's weights under the names of the reports, if they were asked for.
+    ``plan``: the same at every key point (end in), of models that plan.
     """
 
     log_probs: TokenDistribution
-    targets: Tensor
+    targets: Tensor  # (M,) the token each position shall predict: ``target_out[target_mask]``
     attention: dict[str, Tensor] = field(default_factory=dict)
-    coverage: Tensor | None = None
     plan: "Outputs | None" = None
 
 
-class RecipeLimits(Protocol):
-    """What of a recipe a model is checked against: tokens at most (None: any number).
+class RecipeLimits(NamedTuple):
+    """What of a recipe a model is checked against: tokens at most (None: any number)."""
 
-    ``longest_target`` is what a decoder is fed, begin symbol in. ``labels``: how many key points
-    the rule pack has, 0 without one.
-    """
-
-    @property
-    def longest_source(self) -> int | None: ...
-
-    @property
-    def longest_utterance(self) -> int | None: ...
-
-    @property
-    def longest_target(self) -> int | None: ...
-
-    @property
-    def labels(self) -> int: ...
+    longest_source: int | None
+    longest_utterance: int | None
+    longest_target: int | None  # what a decoder is fed, begin symbol in
+    labels: int  # key points of the rule pack, 0 without one
 
 
 class ModelConfig(Config):
@@ -206,13 +168,13 @@ class Generator(nn.Module):
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing over a batch with targets; with all attention weights if asked for."""
 
-    @abstractmethod
     def start(self, batch: Batch) -> State:
-        """Encode; the state has one row per dialogue."""
+        """Encode; the state has one row per dialogue. (Models that plan override `generate`.)"""
+        raise NotImplementedError
 
-    @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
+        raise NotImplementedError
 
     @torch.no_grad()
     def generate(

@@ -26,10 +26,14 @@ from dialogist_lab.models.generator import (
     Outputs,
     RecipeLimits,
     TokenDistribution,
-    TokenLogProbs,
 )
 from dialogist_lab.models.transformer_blocks import Dropout, initialise_module
-from dialogist_lab.models.vocabulary_output import CopyMemory, Pointer, PointerLogProbs
+from dialogist_lab.models.vocabulary_output import (
+    CopyMemory,
+    DenseLogProbs,
+    Pointer,
+    PointerLogProbs,
+)
 
 
 class PretrainedConfig(ModelConfig):
@@ -50,8 +54,7 @@ class PretrainedConfig(ModelConfig):
     def with_architecture(self) -> "PretrainedConfig":
         """With what the folder's config.json says: a trained model does not need the folder.
 
-        Raises:
-            ModelError: ``path`` is no folder of a model.
+        Raises ModelError: ``path`` is no folder of a model.
         """
         return self.model_copy(update={"architecture": self._theirs().to_dict()})
 
@@ -68,8 +71,7 @@ class PretrainedConfig(ModelConfig):
     def build(self, vocabulary: int) -> "Pretrained":
         """The model, with a row for each of ``vocabulary`` tokens; new ones are drawn at random.
 
-        Raises:
-            ModelError: ``path`` has no usable weights, and no architecture is known.
+        Raises ModelError: ``path`` has no usable weights, and no architecture is known.
         """
         quiet = transformers.logging
         quiet.set_verbosity_error()
@@ -117,32 +119,6 @@ def _reading(path: str | None) -> Iterator[None]:
         raise ModelError(f"{path}: is no model that can be trained here: {first}") from None
 
 
-class DenseLogProbs:
-    """The distributions at M positions of which all logits (M, V) are there."""
-
-    def __init__(self, logits: Tensor) -> None:
-        self._logits = logits
-
-    @property
-    def size(self) -> int:
-        """V."""
-        return self._logits.shape[1]
-
-    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
-        """Of the given tokens (M,); ``with_mean`` for label smoothing."""
-        log_probs = self.all()
-        mean = log_probs.mean(dim=1) if with_mean else None
-        return TokenLogProbs(log_probs.gather(1, targets[:, None])[:, 0], mean)
-
-    def all(self) -> Tensor:
-        """(M, V) natural-log probabilities in fp32."""
-        return torch.log_softmax(self._logits, dim=-1, dtype=torch.float32)
-
-    def probs(self) -> Tensor:
-        """(M, V) probabilities in fp32."""
-        return torch.softmax(self._logits, dim=-1, dtype=torch.float32)
-
-
 @dataclass(frozen=True, slots=True)
 class PretrainedState:
     """N rows: the encoder's output (N, S, D), real (N, S), what can be copied, and a cache.
@@ -156,7 +132,6 @@ class PretrainedState:
     cache: Any = None
 
     def select(self, rows: Tensor) -> "PretrainedState":
-        """The given rows, in the given order."""
         if self.cache is not None:
             self.cache.batch_select_indices(rows)
         copies = None if self.copies is None else self.copies.select(rows)
@@ -203,7 +178,6 @@ class Pretrained(Generator):
         self._skipped = int(not joined and getattr(theirs, "bos_token_id", None) is None)
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         if need_weights:  # fused kernels have none
             for network in (self.network, self.network.get_encoder()):
                 network.set_attn_implementation("eager")
@@ -222,7 +196,6 @@ class Pretrained(Generator):
         return Outputs(distribution, batch.target_out[batch.target_mask], maps)
 
     def start(self, batch: Batch) -> PretrainedState:
-        """Encode; B rows."""
         return self._start(batch, False)[0]
 
     def _start(self, batch: Batch, need_weights: bool) -> tuple[PretrainedState, Any]:
@@ -247,7 +220,6 @@ class Pretrained(Generator):
         return PretrainedState(memory, batch.source_mask, copies), encoded
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, PretrainedState]:
-        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, PretrainedState)
         real = torch.ones_like(tokens[:, None], dtype=torch.bool)
         distribution, state, _ = self._decode(tokens[:, None], state, real, False)

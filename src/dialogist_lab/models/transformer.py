@@ -26,12 +26,9 @@ from dialogist_lab.models.generator import (
 from dialogist_lab.models.transformer_blocks import (
     Activation,
     DecoderState,
-    Dropout,
     LayerShape,
     MappedEmbedding,
     MultiHeadAttention,
-    PositionKind,
-    Positions,
     TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
@@ -55,13 +52,11 @@ class TransformerConfig(ModelConfig):
     ``attention_dropout``: on the weights of attention. ``attention_output_dropout``: behind
     attention, in place of ``dropout``. ``activation_dropout``: behind the activation of a
     feed-forward block. ``reuse_second_norm``: the third block of a decoder layer shares the norm of
-    its second, as in reports 2 and 3. ``positions``: a fixed or a learned table.
-    ``source_positions``, ``target_positions``: the longest sequences. ``share_embeddings``: source
-    and summary have one table. ``tie_output``: the output layer uses that of the summary.
-    ``scale_embeddings``: multiply them by the root of the width. ``initialisation``: ``keras``
-    (embeddings uniform +-0.05, other matrices Glorot uniform, as the reports' framework does) or
-    ``scaled`` (embeddings normal with deviation d_e^-0.5, so that, scaled, they have unit
-    variance).
+    its second, as in reports 2 and 3. ``source_positions``, ``target_positions``: the longest
+    sequences. ``share_embeddings``: source and summary have one table. ``tie_output``: the output
+    layer uses that of the summary. ``initialisation``: ``keras`` (embeddings uniform +-0.05, other
+    matrices Glorot uniform, as the reports' framework does) or ``scaled`` (embeddings normal with
+    deviation d_e^-0.5, so that, scaled, they have unit variance).
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -80,12 +75,10 @@ class TransformerConfig(ModelConfig):
     norm_eps: float = Field(1e-6, gt=0)
     activation: Activation = "relu"
     reuse_second_norm: bool = False
-    positions: PositionKind = "sinusoidal"
     source_positions: int = Field(512, ge=3, le=65536)
     target_positions: int = Field(128, ge=3, le=65536)
     share_embeddings: bool = True
     tie_output: bool = True
-    scale_embeddings: bool = True
     pointer: bool = False
     initialisation: Literal["keras", "scaled"] = "scaled"
 
@@ -103,7 +96,6 @@ class TransformerConfig(ModelConfig):
         return self
 
     def check(self, limits: RecipeLimits) -> Iterator[str]:
-        """What its tables of positions hold."""
         if limits.longest_source is None or limits.longest_source > self.source_positions:
             yield (
                 "preparation.limits.source_tokens must be at most model.source_positions "
@@ -116,14 +108,12 @@ class TransformerConfig(ModelConfig):
             )
 
     def layer_shape(self) -> LayerShape:
-        """What all layers have in common."""
         names = {f.name for f in fields(LayerShape)} - {"width", "key_width"}
         options = {name: getattr(self, name) for name in names}
         key_width = self.key_width or self.d_model // self.heads
         return LayerShape(width=self.d_model, key_width=key_width, **options)
 
     def build(self, vocabulary: int) -> "Transformer":
-        """A new model with fresh weights (drawn from torch's generator)."""
         return Transformer(self, vocabulary)
 
 
@@ -139,11 +129,8 @@ class Transformer(Generator):
         own = config.embedding or width
         source = MappedEmbedding(vocabulary, own, width)
         target = source if config.share_embeddings else MappedEmbedding(vocabulary, own, width)
-        source_positions = Positions(config.positions, config.source_positions, width)
-        target_positions = Positions(config.positions, config.target_positions, width)
-        dropout, scaled = Dropout(config.dropout), config.scale_embeddings
-        self.source = TokenEmbedding(source, source_positions, dropout, scaled)
-        self.target = TokenEmbedding(target, target_positions, dropout, scaled)
+        self.source = TokenEmbedding(source, config.source_positions, width, config.dropout)
+        self.target = TokenEmbedding(target, config.target_positions, width, config.dropout)
         self.encoder = TransformerEncoder(config.encoder_layers, shape)
         self.decoder = TransformerDecoder(config.decoder_layers, shape)
         self.output = VocabularyProjection(width, vocabulary)
@@ -157,7 +144,6 @@ class Transformer(Generator):
             self.output.weight = target.weight
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         memory, weights = self.encoder(self.source(batch.source), batch.source_mask, need_weights)
         maps = {f"encoder_layer{i}_self_att": w for i, w in enumerate(weights, 1)}
         x = self.target(batch.target_in)
@@ -177,7 +163,6 @@ class Transformer(Generator):
         return replace(state, copies=self.pointer.memory(memory, batch))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, DecoderState)
         x = self.target(tokens[:, None], state.position)
         hidden, after, _ = self.decoder(x, state)

@@ -7,18 +7,17 @@ All work on padded (B, T, D). Masks are boolean, True where a position may be se
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
 from dialogist.errors import DataError
-from dialogist_lab.decoding import State
+from dialogist_lab.decoding import Rows, State
 
 BLOCKED = -1e9
 """What is added to the score of a position that must not be seen (report 1, Listing 1)."""
 
-PositionKind = Literal["sinusoidal", "learned"]
 Activation = Literal["relu", "gelu"]
 
 
@@ -46,7 +45,6 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        """(...) -> (...)."""
         if not self.training or self.rate == 0:
             return x
         if x.is_cuda:  # there torch's own is one kernel, and cheap
@@ -87,7 +85,6 @@ class Dropout(nn.Module):
         return kept.to(dtype).mul_(-scale)
 
     def extra_repr(self) -> str:
-        """The rate, where a model is printed."""
         return f"rate={self.rate}"
 
 
@@ -118,7 +115,6 @@ class MappedEmbedding(nn.Embedding):
         self.projection = nn.Linear(embedding, width) if embedding != width else None
 
     def forward(self, input: Tensor) -> Tensor:
-        """(...) ids -> (..., width)."""
         x = super().forward(input)
         return x if self.projection is None else self.projection(x)
 
@@ -137,69 +133,49 @@ def sinusoids(positions: int, width: int) -> Tensor:
     return table.float()
 
 
-class Positions(nn.Module):
-    """Adds position vectors, fixed sinusoids or a learned table, to embeddings."""
-
-    table: Tensor
-
-    def __init__(self, kind: PositionKind, positions: int, width: int) -> None:
-        super().__init__()
-        if kind == "learned":
-            self.table = nn.Parameter(nn.init.normal_(torch.empty(positions, width), std=0.02))
-        else:
-            self.register_buffer("table", sinusoids(positions, width), persistent=False)
-
-    def forward(self, x: Tensor, first: int = 0) -> Tensor:
-        """(B, T, D) at the positions from ``first`` on -> (B, T, D).
-
-        Raises:
-            DataError: the table is shorter.
-        """
-        end = first + x.shape[1]
-        if end > self.table.shape[0]:
-            raise DataError(
-                f"a sequence of {end} tokens is longer than the model's {self.table.shape[0]} "
-                "positions: set a lower limit (source_tokens, summary_tokens, max_tokens)"
-            )
-        return x + self.table[first:end]
-
-
 class TokenEmbedding(nn.Module):
-    """Token ids (B, T) -> (B, T, D): a table, which may be shared, a scale, positions, dropout.
+    """Token ids (B, T) -> (B, T, D): a table, which may be shared, sinusoids, dropout.
 
-    ``scaled``: vectors are multiplied by sqrt(D) (Vaswani et al. 2017, section 3.4).
+    Vectors are multiplied by sqrt(D) (Vaswani et al. 2017, section 3.4).
     """
 
-    def __init__(
-        self, table: MappedEmbedding, positions: Positions, dropout: Dropout, scaled: bool = True
-    ) -> None:
+    places: Tensor
+
+    def __init__(self, table: MappedEmbedding, positions: int, width: int, dropout: float) -> None:
         super().__init__()
-        self.table, self.positions, self.dropout = table, positions, dropout
-        self.scale = math.sqrt(positions.table.shape[1]) if scaled else 1.0
+        self.table, self.dropout = table, Dropout(dropout)
+        self.register_buffer("places", sinusoids(positions, width), persistent=False)
 
     def forward(self, ids: Tensor, first: int = 0, begin: Tensor | None = None) -> Tensor:
-        """``first``: the position of the first column. ``begin``: (B, D) in its place, if given."""
-        x = self.table(ids) * self.scale
+        """``first``: the position of the first column. ``begin``: (B, D) in its place, if given.
+
+        Raises DataError where the sequence is longer than the positions.
+        """
+        end, (most, width) = first + ids.shape[1], self.places.shape
+        if end > most:
+            raise DataError(
+                f"a sequence of {end} tokens is longer than the model's {most} positions: set a "
+                "lower limit (source_tokens, summary_tokens, max_tokens)"
+            )
+        x = self.table(ids) * math.sqrt(width)
         if begin is not None:
             x = torch.cat([begin[:, None].to(x.dtype), x[:, 1:]], dim=1)
-        placed: Tensor = self.positions(x, first)
+        placed = x + self.places[first:end]
         dropped: Tensor = self.dropout(placed.to(working_type(ids.device)))
         return dropped
 
 
-class KeyValue(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeyValue(Rows):
     """What is attended to, projected once: (N, H, S, d_k) each."""
 
     key: Tensor
     value: Tensor
 
-    def select(self, rows: Tensor) -> "KeyValue":
-        """The given rows, in the given order."""
-        return KeyValue(self.key[rows], self.value[rows])
-
     def append(self, later: "KeyValue") -> "KeyValue":
         """With further positions at the end."""
-        return KeyValue(*(torch.cat(pair, dim=2) for pair in zip(self, later, strict=True)))
+        pairs = (self.key, later.key), (self.value, later.value)
+        return KeyValue(*(torch.cat(pair, dim=2) for pair in pairs))
 
 
 def attention_weights(
@@ -228,14 +204,12 @@ class MultiHeadAttention(nn.Module):
     ``key_width`` is the width of a head; the reports' is that of the model.
     """
 
-    def __init__(
-        self, width: int, heads: int, key_width: int, memory_width: int, dropout: float
-    ) -> None:
+    def __init__(self, width: int, heads: int, key_width: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(width, heads * key_width)
-        self.key = nn.Linear(memory_width, heads * key_width)
-        self.value = nn.Linear(memory_width, heads * key_width)
+        self.key = nn.Linear(width, heads * key_width)
+        self.value = nn.Linear(width, heads * key_width)
         self.output = nn.Linear(heads * key_width, width)
         self.dropout = Dropout(dropout)
 
@@ -253,7 +227,7 @@ class MultiHeadAttention(nn.Module):
         nn.init.uniform_(self.output.weight, -limit, limit)
 
     def project(self, memory: Tensor) -> KeyValue:
-        """(N, S, memory_width) -> keys and values of every head."""
+        """(N, S, D) -> keys and values of every head."""
         return KeyValue(self._split(self.key(memory)), self._split(self.value(memory)))
 
     def forward(
@@ -275,44 +249,26 @@ class MultiHeadAttention(nn.Module):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerShape:
-    """What every layer of a stack has in common.
+    """What every layer of a stack has in common."""
 
-    Attributes:
-        width: D, of the residual stream.
-        heads, key_width: attention heads and the width of each.
-        feed_forward: inner width of the position-wise network.
-        dropout: after the feed-forward network (Keras ``dropout_ffn`` of the reports).
-        attention_dropout: on the attention weights (Keras ``MultiHeadAttention(dropout=)``).
-        attention_output_dropout: on what an attention block adds; the reports have none there.
-        activation_dropout: inside the feed-forward network, after its activation.
-        norm: ``post`` (the reports, Vaswani et al.) or ``pre`` (Xiong et al. 2020).
-        norm_eps: 1e-6 in the reports.
-        activation: ``relu`` (the reports) or ``gelu`` (Hendrycks and Gimpel 2016, exact form).
-        reuse_second_norm: normalise after the decoder's feed-forward with the parameters of
-            ``layernorm2`` once more instead of a third norm's, as reports 2 and 3 do.
-    """
-
-    width: int
+    width: int  # D, of the residual stream
     heads: int
-    key_width: int
-    feed_forward: int
-    dropout: float
-    attention_dropout: float
-    attention_output_dropout: float
-    norm: Literal["post", "pre"]
-    norm_eps: float
-    activation: Activation
-    activation_dropout: float = 0.0
+    key_width: int  # of a head
+    feed_forward: int  # inner width of the position-wise network
+    dropout: float  # after the feed-forward network (Keras ``dropout_ffn`` of the reports)
+    attention_dropout: float  # on the weights (Keras ``MultiHeadAttention(dropout=)``)
+    attention_output_dropout: float  # on what an attention block adds; the reports have none
+    norm: Literal["post", "pre"]  # post: the reports, Vaswani et al.; pre: Xiong et al. 2020
+    norm_eps: float  # 1e-6 in the reports
+    activation: Activation  # relu (the reports), or gelu (Hendrycks and Gimpel 2016, exact form)
+    activation_dropout: float = 0.0  # inside the feed-forward network, after its activation
+    # after the decoder's feed-forward once more the norm ``norm2``, as in reports 2 and 3
     reuse_second_norm: bool = False
 
     def attention(self) -> MultiHeadAttention:
-        """A new attention block of this shape."""
-        return MultiHeadAttention(
-            self.width, self.heads, self.key_width, self.width, self.attention_dropout
-        )
+        return MultiHeadAttention(self.width, self.heads, self.key_width, self.attention_dropout)
 
     def layer_norm(self) -> nn.LayerNorm:
-        """A new layer norm of this shape."""
         return nn.LayerNorm(self.width, eps=self.norm_eps)
 
 
@@ -357,16 +313,12 @@ class EncoderLayer(nn.Module):
         return self.norm2(self.feed_forward(x, x)), weights
 
 
-class LayerCache(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LayerCache(Rows):
     """What one decoder layer needs of the past: the memory's keys and values, and its own."""
 
     memory: KeyValue
     past: KeyValue | None = None
-
-    def select(self, rows: Tensor) -> "LayerCache":
-        """The given rows, in the given order."""
-        past = None if self.past is None else self.past.select(rows)
-        return LayerCache(self.memory.select(rows), past)
 
 
 class DecoderLayer(nn.Module):
@@ -451,32 +403,14 @@ class TransformerEncoder(nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderState:
-    """What a Transformer decoder carries from step to step of a search, N rows.
+class DecoderState(Rows):
+    """What a Transformer decoder carries from step to step of a search, N rows."""
 
-    Attributes:
-        caches: of every layer.
-        visible: (N, 1, 1, S) which positions of the memory are real.
-        copies: what can be written by copying, if anything.
-        begin: (N, D) what stands in place of the begin symbol's vector, if anything does.
-        position: how many steps were made.
-    """
-
-    caches: tuple[LayerCache, ...]
-    visible: Tensor
-    copies: State | None = None
-    begin: Tensor | None = None
-    position: int = 0
-
-    def select(self, rows: Tensor) -> "DecoderState":
-        """The given rows, in the given order."""
-        return replace(
-            self,
-            caches=tuple(cache.select(rows) for cache in self.caches),
-            visible=self.visible[rows],
-            copies=None if self.copies is None else self.copies.select(rows),
-            begin=None if self.begin is None else self.begin[rows],
-        )
+    caches: tuple[LayerCache, ...]  # of every layer
+    visible: Tensor  # (N, 1, 1, S) which positions of the memory are real
+    copies: State | None = None  # what can be written by copying, if anything
+    begin: Tensor | None = None  # (N, D) in place of the begin symbol's vector, if anything is
+    position: int = 0  # how many steps were made
 
 
 class TransformerDecoder(nn.Module):

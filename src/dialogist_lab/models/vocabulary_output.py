@@ -6,17 +6,15 @@ it is kept in the model's own number format, and returns two numbers per positio
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from dialogist_lab.decoding import Rows
 from dialogist_lab.models.generator import Batch, TokenLogProbs
-from dialogist_lab.models.transformer_blocks import (
-    KeyValue,
-    attention_weights,
-    working_type,
-)
+from dialogist_lab.models.transformer_blocks import KeyValue, attention_weights, working_type
 
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time on a CPU: about 6 MB in bf16."""
@@ -32,18 +30,43 @@ class VocabularyProjection(nn.Linear):
         super().__init__(width, vocabulary)
 
 
-class LogProbs:
+class DenseLogProbs:
+    """The distributions at M positions of which all logits (M, V) are there."""
+
+    def __init__(self, logits: Tensor) -> None:
+        self.size = logits.shape[1]
+        self._logits = logits
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        """Of the given tokens (M,); ``with_mean`` for label smoothing."""
+        log_probs = self.all()
+        mean = log_probs.mean(dim=1) if with_mean else None
+        return TokenLogProbs(log_probs.gather(1, targets[:, None])[:, 0], mean)
+
+    def all(self) -> Tensor:
+        """(M, V) natural-log probabilities in fp32."""
+        return torch.log_softmax(self.logits(), dim=-1, dtype=torch.float32)
+
+    def probs(self) -> Tensor:
+        """(M, V) probabilities in fp32."""
+        return torch.softmax(self.logits(), dim=-1, dtype=torch.float32)
+
+    def logits(self) -> Tensor:
+        return self._logits
+
+
+class LogProbs(DenseLogProbs):
     """The distributions at M positions over V words, computed only as far as they are asked for."""
 
     def __init__(self, projection: VocabularyProjection, hidden: Tensor) -> None:
         """``hidden``: (M, D)."""
+        self.size = projection.out_features
         self._projection = projection
         self._hidden = hidden.to(working_type(hidden.device))  # a GPU's norms give fp32
 
-    @property
-    def size(self) -> int:
-        """V."""
-        return self._projection.out_features
+    def logits(self) -> Tensor:
+        logits: Tensor = self._projection(self._hidden)
+        return logits
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
         """Of the given tokens (M,); ``with_mean`` for label smoothing."""
@@ -55,14 +78,6 @@ class LogProbs:
                     self._hidden, layer.weight, layer.bias, targets, with_mean, keep
                 )
             )
-
-    def all(self) -> Tensor:
-        """(M, V) natural-log probabilities in fp32."""
-        return torch.log_softmax(self._projection(self._hidden), dim=-1, dtype=torch.float32)
-
-    def probs(self) -> Tensor:
-        """(M, V) probabilities in fp32."""
-        return torch.softmax(self._projection(self._hidden), dim=-1, dtype=torch.float32)
 
 
 class _TokenLogProbs(torch.autograd.Function):
@@ -136,41 +151,26 @@ def _log_of_targets(p: Tensor, targets: Tensor) -> Tensor:
     return found
 
 
-class CopyMemory(NamedTuple):
-    """What can be copied: N rows of S source positions.
+@dataclass(frozen=True, slots=True)
+class CopyMemory(Rows):
+    """What can be copied: N rows of S source positions."""
 
-    Attributes:
-        heads: keys (N, 1, S, D), and as values the encoder's output (N, 1, S, D).
-        ids: (N, S) the token at each position, unknown words told apart (`Batch.copy_ids`).
-        visible: (N, 1, 1, S) True where real.
-        extra: E, how many words beyond the vocabulary there are.
-    """
-
-    heads: KeyValue
-    ids: Tensor
-    visible: Tensor
-    extra: int
-
-    def select(self, rows: Tensor) -> "CopyMemory":
-        """The given rows, in the given order."""
-        return CopyMemory(self.heads.select(rows), self.ids[rows], self.visible[rows], self.extra)
+    heads: KeyValue  # keys (N, 1, S, D), and as values the encoder's output (N, 1, S, D)
+    ids: Tensor  # (N, S) the token at each position, unknown words told apart (`Batch.copy_ids`)
+    visible: Tensor  # (N, 1, 1, S) True where real
+    extra: int  # E, how many words beyond the vocabulary there are
 
 
 class Copies(NamedTuple):
     """Where M positions would copy from, and whether they do.
 
-    Attributes:
-        gate: (M,) log-odds of generating: p_gen is their sigmoid (KDD'19 paper, equation 17; See et
-            al. 2017, 8).
-        weights: (M, S) probability of each source position (equation 16; See et al., 2).
-        ids: (M, S) the token there.
-        extra: E, as in `CopyMemory`.
+    (KDD'19 paper, equations 16 and 17; See et al. 2017, 2 and 8.)
     """
 
-    gate: Tensor
-    weights: Tensor
-    ids: Tensor
-    extra: int
+    gate: Tensor  # (M,) log-odds of generating: p_gen is their sigmoid
+    weights: Tensor  # (M, S) probability of each source position
+    ids: Tensor  # (M, S) the token there
+    extra: int  # E, as in `CopyMemory`
 
 
 class Pointer(nn.Module):
@@ -197,30 +197,13 @@ class Pointer(nn.Module):
         return Copies(gate[real].float(), weights[:, 0][real], ids[real], memory.extra)
 
 
-class GeneratedLogProbs(Protocol):
-    """The distributions over the vocabulary that a pointer adds to: `LogProbs`, or its like."""
-
-    @property
-    def size(self) -> int:
-        """V."""
-        ...
-
-    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
-        """As `TokenDistribution`."""
-        ...
-
-    def probs(self) -> Tensor:
-        """(M, V) probabilities in fp32."""
-        ...
-
-
 class PointerLogProbs:
     """p(w) = p_gen p_vocabulary(w) + (1 - p_gen) sum of a_s over the positions s that hold w.
 
     (KDD'19 paper, equation 18; See et al. 2017, 9.) A `TokenDistribution`.
     """
 
-    def __init__(self, vocabulary: GeneratedLogProbs, copies: Copies) -> None:
+    def __init__(self, vocabulary: DenseLogProbs, copies: Copies) -> None:
         self._vocabulary, self.copies = vocabulary, copies
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:

@@ -13,7 +13,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist_lab.decoding import State
+from dialogist_lab.decoding import Rows, State
 from dialogist_lab.models.generator import (
     Batch,
     Generator,
@@ -26,10 +26,8 @@ from dialogist_lab.models.transformer_blocks import (
     BLOCKED,
     Activation,
     DecoderState,
-    Dropout,
     LayerShape,
     MappedEmbedding,
-    Positions,
     TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
@@ -78,7 +76,6 @@ class HierarchicalConfig(ModelConfig):
         return self
 
     def check(self, limits: RecipeLimits) -> Iterator[str]:
-        """What its tables of positions hold."""
         for limit, longest, name in (
             ("utterance_tokens", limits.longest_utterance, "utterance_tokens"),
             (
@@ -94,43 +91,25 @@ class HierarchicalConfig(ModelConfig):
                 )
 
     def layer_shape(self) -> LayerShape:
-        """What all layers have in common."""
+        names = ("width", "heads", "feed_forward", "dropout", "norm", "norm_eps", "activation")
         return LayerShape(
-            width=self.width,
-            heads=self.heads,
             key_width=self.width // self.heads,
-            feed_forward=self.feed_forward,
-            dropout=self.dropout,
             attention_dropout=0.0,
             attention_output_dropout=self.dropout,
-            norm=self.norm,
-            norm_eps=self.norm_eps,
-            activation=self.activation,
+            **{name: getattr(self, name) for name in names},
         )
 
-    def token_embedding(self, table: MappedEmbedding, positions: int) -> TokenEmbedding:
-        """Reads ids by ``table``, scaled, with sinusoids."""
-        places = Positions("sinusoidal", positions, self.width)
-        return TokenEmbedding(table, places, Dropout(self.dropout))
-
     def build(self, vocabulary: int) -> Generator:
-        """A new model with fresh weights (drawn from torch's generator)."""
         return Hierarchical(self, vocabulary)
 
 
 class UtteranceLayout(NamedTuple):
-    """Where the tokens and utterances of a batch lie: G utterances in all, of W tokens at most.
+    """Where the tokens and utterances of a batch lie: G utterances in all, of W tokens at most."""
 
-    Attributes:
-        ids: (G, W) token ids, and ``real`` (G, W).
-        places: (G, W) where each token stands in the flat batch (B * S).
-        spoken: (B, U) True where there is an utterance; ``spoken.nonzero()`` has the G in order.
-    """
-
-    ids: Tensor
-    real: Tensor
-    places: Tensor
-    spoken: Tensor
+    ids: Tensor  # (G, W) token ids
+    real: Tensor  # (G, W)
+    places: Tensor  # (G, W) where each token stands in the flat batch (B * S)
+    spoken: Tensor  # (B, U) True where there is an utterance: ``nonzero()`` has the G in order
 
     @classmethod
     def of(cls, batch: Batch) -> "UtteranceLayout":
@@ -172,31 +151,20 @@ class AttentivePooling(nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class HierarchicalMemory:
+class HierarchicalMemory(Rows):
     """An encoded batch.
 
-    Attributes:
-        tokens: (B, S, D) flat token states, zero at begin, end and padding.
-        segments: (B, S, U) fp32, 1 where a position is in an utterance. ids: (B, S) what copying
-            each position would write. extra: E.
-        utterances: (B, U, D), and which are real, ``spoken`` (B, U).
-        attention: if asked for, each layer's weights among the tokens of each utterance
-            (G, H, W, W) and among utterances (B, H, U, U), and ``pooling`` (G, 1, 1, W).
+    ``attention``: if asked for, each layer's weights among the tokens of each utterance (G, H, W,
+    W) and among utterances (B, H, U, U), and ``pooling`` (G, 1, 1, W): always of the whole batch.
     """
 
-    tokens: Tensor
-    segments: Tensor
-    ids: Tensor
-    extra: int
-    utterances: Tensor
-    spoken: Tensor
+    tokens: Tensor  # (B, S, D) flat token states, zero at begin, end and padding
+    segments: Tensor  # (B, S, U) fp32, 1 where a position is in an utterance
+    ids: Tensor  # (B, S) what copying each position would write
+    extra: int  # E
+    utterances: Tensor  # (B, U, D)
+    spoken: Tensor  # (B, U) which of them are real
     attention: dict[str, Tensor] = field(default_factory=dict)
-
-    def select(self, rows: Tensor) -> "HierarchicalMemory":
-        """The dialogues (N,) that rows of a decoder belong to, or some of these rows."""
-        parts = (self.tokens, self.segments, self.ids, self.utterances, self.spoken)
-        tokens, segments, ids, utterances, spoken = (part[rows] for part in parts)
-        return HierarchicalMemory(tokens, segments, ids, self.extra, utterances, spoken)
 
 
 class HierarchicalEncoder(nn.Module):
@@ -208,7 +176,9 @@ class HierarchicalEncoder(nn.Module):
     def __init__(self, config: HierarchicalConfig, table: MappedEmbedding) -> None:
         super().__init__()
         shape = config.layer_shape()
-        self.embedding = config.token_embedding(table, config.utterance_tokens)
+        self.embedding = TokenEmbedding(
+            table, config.utterance_tokens, config.width, config.dropout
+        )
         self.token_encoder = TransformerEncoder(config.token_layers, shape)
         self.pooling = AttentivePooling(config.width)
         self.relative = nn.Embedding(config.relative_positions + 1, config.width)
@@ -304,7 +274,7 @@ class UtteranceDecoder(nn.Module):
         pointer: bool,
     ) -> None:
         super().__init__()
-        self.embedding = config.token_embedding(table, positions)
+        self.embedding = TokenEmbedding(table, positions, config.width, config.dropout)
         self.decoder = TransformerDecoder(layers, config.layer_shape())
         self.output = VocabularyProjection(config.width, table.num_embeddings)
         self.pointer = HierarchicalPointer(config.width) if pointer else None
@@ -334,7 +304,6 @@ class UtteranceDecoder(nn.Module):
         return Outputs(distribution, target_out[real], weights if need_weights else {}), hidden
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, DecoderState)
         begin = state.begin if state.position == 0 else None
         x = self.embedding(tokens[:, None], state.position, begin)
@@ -372,16 +341,13 @@ class Hierarchical(Generator):
             initialise_module(module, "scaled")
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         memory = self.encoder(batch, need_weights)
         target = (batch.target_in, batch.target_out, batch.target_mask)
         outputs: Outputs = self.decoder(*target, self.decoder.start(memory), need_weights)[0]
         return replace(outputs, attention=memory.attention | outputs.attention)
 
     def start(self, batch: Batch) -> DecoderState:
-        """Encode; B rows."""
         return self.decoder.start(self.encoder(batch))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         return self.decoder.step(tokens, state)

@@ -14,7 +14,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
+from dialogist_lab.decoding import DecodingOptions, Hypothesis, Symbols, search
 from dialogist_lab.models.generator import (
     FIRST_KEY_POINT,
     PLAN_BOS,
@@ -26,11 +26,7 @@ from dialogist_lab.models.generator import (
     Plan,
     RecipeLimits,
 )
-from dialogist_lab.models.transformer_blocks import (
-    DecoderState,
-    MappedEmbedding,
-    initialise_module,
-)
+from dialogist_lab.models.transformer_blocks import DecoderState, MappedEmbedding, initialise_module
 from dialogist_lab.papers.hierarchical import (
     HierarchicalConfig,
     HierarchicalEncoder,
@@ -68,7 +64,6 @@ class LeaderWriterConfig(HierarchicalConfig):
         yield from super().check(limits)
 
     def build(self, vocabulary: int) -> "LeaderWriter":
-        """A new model with fresh weights (drawn from torch's generator)."""
         return LeaderWriter(self, vocabulary)
 
 
@@ -146,14 +141,6 @@ class LeaderWriter(Generator):
         outputs: Outputs = self.writer(*target, state, need_weights)[0]
         return outputs
 
-    def start(self, batch: Batch) -> State:
-        """It is searched by `generate` alone: it writes many texts for one dialogue."""
-        raise NotImplementedError
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """As `start`."""
-        raise NotImplementedError
-
     @torch.no_grad()
     def generate(
         self, batch: Batch, options: DecodingOptions, symbols: Symbols
@@ -214,7 +201,6 @@ class LeaderWriterLossConfig(ObjectiveConfig):
         return self
 
     def build(self, symbols: Symbols) -> "LeaderWriterLoss":
-        """The objective."""
         return LeaderWriterLoss(self, symbols)
 
 

@@ -1,4 +1,4 @@
-"""Recurrent encoder-decoders: plain, with attention, with a pointer and coverage.
+"""Recurrent encoder-decoders: plain, with attention, with a pointer.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
 dialogue (Sutskever et al. 2014). With it (Nallapati et al. 2016, See et al. 2017) its state s_t
@@ -16,14 +16,8 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dialogist_lab.decoding import State
-from dialogist_lab.models.generator import (
-    Batch,
-    Generator,
-    ModelConfig,
-    Outputs,
-    TokenDistribution,
-)
+from dialogist_lab.decoding import Rows, State
+from dialogist_lab.models.generator import Batch, Generator, ModelConfig, Outputs, TokenDistribution
 from dialogist_lab.models.transformer_blocks import BLOCKED, Dropout, initialise_module
 from dialogist_lab.models.vocabulary_output import (
     Copies,
@@ -42,9 +36,8 @@ class RecurrentConfig(ModelConfig):
     ``embedding``: width of the table, which dialogue and summary share. ``hidden``: of the
     decoder's states, of each of the encoder's two directions, and of the attention's inner layer.
     ``layers``: of encoder and decoder. ``attention``: over the source (Bahdanau et al. 2015).
-    ``coverage``: the attention is told the sum of its weights so far. ``pointer``: words of the
-    source can be copied, by the attention's weights. ``dropout``: on embeddings, between layers and
-    before the vocabulary (Zaremba et al. 2014).
+    ``pointer``: words of the source can be copied, by the attention's weights. ``dropout``: on
+    embeddings, between layers and before the vocabulary (Zaremba et al. 2014).
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -52,18 +45,16 @@ class RecurrentConfig(ModelConfig):
     hidden: int = Field(256, ge=1, le=8192)
     layers: int = Field(1, ge=1, le=64)
     attention: bool = True
-    coverage: bool = False
     pointer: bool = False
     dropout: float = Field(0.1, ge=0, lt=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> "RecurrentConfig":
-        if (self.coverage or self.pointer) and not self.attention:
-            raise ValueError("'coverage' and 'pointer' need 'attention': set it to true")
+        if self.pointer and not self.attention:
+            raise ValueError("'pointer' needs 'attention': set it to true")
         return self
 
     def build(self, vocabulary: int) -> "Recurrent":
-        """A new model with fresh weights (drawn from torch's generator)."""
         return Recurrent(self, vocabulary)
 
 
@@ -97,14 +88,8 @@ class RecurrentEncoder(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Every position's state in the top layer, and every layer's final state.
-
-        Args:
-            x: (B, S, E). real: (B, S) True at real positions, which come first.
-
-        Returns:
-            (B, S, 2 D), without meaning at padding; (B, 2 D) of each layer: where the left
-            direction ends beside where the right direction ends.
+        """(B, S, E), True where real (B, S), which come first -> every position's top state
+        (B, S, 2 D), without meaning at padding, and every layer's final one (B, 2 D).
         """
         lengths, places = real.sum(dim=1), torch.arange(x.shape[1], device=x.device)
         mirrored = lengths[:, None] - 1 - places
@@ -122,29 +107,25 @@ class RecurrentEncoder(nn.Module):
         return x, finals
 
 
-class AttentionMemory(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AttentionMemory(Rows):
     """What is attended to, its part of the energies computed once: N rows of S positions."""
 
     values: Tensor  # (N, S, C) h_i
     features: Tensor  # (N, S, A) W_h h_i + b
     mask: Tensor  # (N, S) added to the energies
 
-    def select(self, rows: Tensor) -> "AttentionMemory":
-        """The given rows, in the given order."""
-        return AttentionMemory(*(part[rows] for part in self))
-
 
 class AdditiveAttention(nn.Module):
-    """e_i = v . tanh(W_h h_i + W_s s + w_c c_i + b), a = softmax(e), context = sum_i a_i h_i.
+    """e_i = v . tanh(W_h h_i + W_s s + b), a = softmax(e), context = sum_i a_i h_i.
 
-    (Bahdanau et al. 2015; See et al. 2017, equations 1, 2, 3 and 11; c: the sum of all earlier a.)
+    (Bahdanau et al. 2015; See et al. 2017, equations 1 to 3.)
     """
 
-    def __init__(self, memory: int, query: int, width: int, coverage: bool) -> None:
+    def __init__(self, memory: int, query: int, width: int) -> None:
         super().__init__()
         self.memory = nn.Linear(memory, width)  # W_h and b
         self.query = nn.Linear(query, width, bias=False)  # W_s
-        self.coverage = nn.Linear(1, width, bias=False) if coverage else None  # w_c
         self.energy = nn.Linear(width, 1, bias=False)  # v
 
     def remember(self, states: Tensor, real: Tensor) -> AttentionMemory:
@@ -152,11 +133,9 @@ class AdditiveAttention(nn.Module):
         mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, BLOCKED)
         return AttentionMemory(states, self.memory(states), mask)
 
-    def forward(
-        self, query: Tensor, memory: AttentionMemory, covered: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """(N, D) and, with coverage, (N, S) -> context (N, C) and weights (N, S)."""
-        inputs = memory.features, self.query(query), covered
+    def forward(self, query: Tensor, memory: AttentionMemory) -> tuple[Tensor, Tensor]:
+        """(N, D) -> context (N, C) and weights (N, S)."""
+        inputs = memory.features, self.query(query)
         # There is one inner layer (N, S, A) per target position: it is not kept but made again.
         if torch.is_grad_enabled():
             energies = checkpoint(
@@ -167,41 +146,19 @@ class AdditiveAttention(nn.Module):
         weights = torch.softmax(energies + memory.mask, dim=-1)
         return (weights[:, None] @ memory.values)[:, 0], weights
 
-    def _energies(self, features: Tensor, query: Tensor, covered: Tensor | None) -> Tensor:
-        total = features + query[:, None]
-        if self.coverage is not None and covered is not None:
-            total = total.addcmul_(covered[:, :, None], self.coverage.weight[:, 0])
-        return total.tanh_() @ self.energy.weight[0]
+    def _energies(self, features: Tensor, query: Tensor) -> Tensor:
+        return (features + query[:, None]).tanh_() @ self.energy.weight[0]
 
 
 @dataclass(frozen=True, slots=True)
-class RecurrentState:
-    """What each of N rows carries from one target position to the next.
+class RecurrentState(Rows):
+    """What each of N rows carries from one target position to the next."""
 
-    Attributes:
-        hidden: of every layer, lowest first.
-        memory: what is attended to, with attention; and so ``context``, the last one (N, C).
-        coverage: (N, S) the sum of all weights so far, with coverage.
-        ids: (N, S) what copying each position would write. extra: E.
-    """
-
-    hidden: tuple[LayerHidden, ...]
-    memory: AttentionMemory | None
-    context: Tensor | None
-    coverage: Tensor | None
-    ids: Tensor
-    extra: int
-
-    def select(self, rows: Tensor) -> "RecurrentState":
-        """The given rows, in the given order."""
-        return RecurrentState(
-            tuple((h[rows], c[rows]) for h, c in self.hidden),
-            None if self.memory is None else self.memory.select(rows),
-            None if self.context is None else self.context[rows],
-            None if self.coverage is None else self.coverage[rows],
-            self.ids[rows],
-            self.extra,
-        )
+    hidden: tuple[LayerHidden, ...]  # of every layer, lowest first
+    memory: AttentionMemory | None  # what is attended to, with attention
+    context: Tensor | None  # (N, C) the last one
+    ids: Tensor  # (N, S) what copying each position would write
+    extra: int  # E
 
 
 class DecodedSteps(NamedTuple):
@@ -211,7 +168,6 @@ class DecodedSteps(NamedTuple):
     hidden: Tensor  # (..., D) its state s_t
     context: Tensor | None = None  # (..., C)
     weights: Tensor | None = None  # (..., S) of the attention
-    overlap: Tensor | None = None  # (...) sum_i min(a_i, c_i): See et al., equation 12
 
 
 class RecurrentDecoder(nn.Module):
@@ -223,9 +179,7 @@ class RecurrentDecoder(nn.Module):
         widths = [config.embedding + attended, *[width] * (config.layers - 1)]
         self.layers = nn.ModuleList(nn.LSTM(each, width, batch_first=True) for each in widths)
         self.dropout = Dropout(config.dropout)
-        self.attention = (
-            AdditiveAttention(attended, width, width, config.coverage) if attended else None
-        )
+        self.attention = AdditiveAttention(attended, width, width) if attended else None
 
     def forward(self, x: Tensor, state: RecurrentState) -> tuple[DecodedSteps, RecurrentState]:
         """(N, T, E): all at once without attention, else one after the other."""
@@ -259,12 +213,8 @@ class RecurrentDecoder(nn.Module):
             h, c = torch.lstm_cell(self.dropout(y) if i else y, before, *layer.all_weights[0])
             hidden.append((h, c))
             y = h
-        context, weights = attention(y, memory, state.coverage)
-        state = replace(state, hidden=tuple(hidden), context=context)
-        if state.coverage is None:
-            return (y, context, weights), state
-        overlap = torch.minimum(weights, state.coverage).sum(dim=1)
-        return (y, context, weights, overlap), replace(state, coverage=state.coverage + weights)
+        context, weights = attention(y, memory)
+        return (y, context, weights), replace(state, hidden=tuple(hidden), context=context)
 
 
 class Recurrent(Generator):
@@ -305,9 +255,7 @@ class Recurrent(Generator):
         maps = {}
         if need_weights and decoded.weights is not None:
             maps["decoder_attention"] = decoded.weights
-        overlap = None if decoded.overlap is None else decoded.overlap[real]
-        distribution = self._distribution(decoded, state, real)
-        return Outputs(distribution, batch.target_out[real], maps, coverage=overlap)
+        return Outputs(self._distribution(decoded, state, real), batch.target_out[real], maps)
 
     def start(self, batch: Batch) -> RecurrentState:
         """Encode, and project what is attended to once; B rows."""
@@ -315,14 +263,12 @@ class Recurrent(Generator):
         with torch.autocast(batch.source.device.type, enabled=False):
             states, finals = self.encoder(self.dropout(self.embedding(batch.source)), real)
             memory = None if attention is None else attention.remember(states, real)
-            covered = torch.zeros_like(real, dtype=torch.float32) if self.config.coverage else None
             bridged = [torch.tanh(v(h)) for v, h in zip(self.bridge, finals, strict=True)]
             halves = [both.chunk(2, dim=1) for both in bridged]
             hidden = tuple((h, c) for h, c in halves)
-        return RecurrentState(hidden, memory, None, covered, batch.copy_ids, batch.extra)
+        return RecurrentState(hidden, memory, None, batch.copy_ids, batch.extra)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, RecurrentState]:
-        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, RecurrentState)
         with torch.autocast(tokens.device.type, enabled=False):
             decoded, after = self.decoder(self.dropout(self.embedding(tokens[:, None])), state)

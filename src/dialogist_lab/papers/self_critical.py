@@ -42,19 +42,13 @@ def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
 
 
 class Samples(NamedTuple):
-    """One sampled text for each of N rows, as what a decoder shall be forced to write.
+    """One sampled text for each of N rows, as what a decoder shall be forced to write."""
 
-    ``gap``: (N,) how much better the greedy text is, each by its ROUGE-L; ``reward``: the samples'
-    mean. ``ids``: the samples without begin and end. ``target_in``, ``target_out``, ``mask``: (N,
-    T); a sample that was cut has no end symbol.
-    """
-
-    gap: Tensor
-    reward: float
-    ids: list[tuple[int, ...]]
-    target_in: Tensor
-    target_out: Tensor
-    mask: Tensor
+    gap: Tensor  # (N,) how much better the greedy text is, each by its ROUGE-L
+    reward: float  # the samples' mean
+    target_in: Tensor  # (N, T)
+    target_out: Tensor  # (N, T); a sample that was cut has no end symbol
+    mask: Tensor  # (N, T)
 
 
 def draw_samples(
@@ -86,7 +80,6 @@ def draw_samples(
     return Samples(
         rewards["greedy"] - rewards["sample"],
         float(rewards["sample"].mean()),
-        [h.tokens for h in samples],
         torch.cat([first, known[:, :-1]], dim=1),
         out,
         torch.arange(longest, device=source.device) < lengths[:, None],
@@ -134,7 +127,6 @@ class SelfCriticalConfig(ObjectiveConfig):
     max_tokens: int = Field(100, ge=1)
 
     def build(self, symbols: Symbols) -> "SelfCritical":
-        """The objective."""
         return SelfCritical(self.weight, Sampling(symbols, self.max_tokens))
 
 

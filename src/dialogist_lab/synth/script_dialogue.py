@@ -65,9 +65,8 @@ def generate_pairs(
     the summary (``entities``), those that were corrected (``superseded``), stances given up
     (``contradicted``), the ``issue`` and the ``combination`` of templates.
 
-    Raises:
-        UsageError: a number is negative or beyond what the unique values last for, or the part is
-            unknown.
+    Raises UsageError: a number is negative or beyond what the unique values last for, or the part
+    is unknown.
     """
     if part not in PARTS:
         raise UsageError(f"split '{part}': there are {', '.join(PARTS)}")

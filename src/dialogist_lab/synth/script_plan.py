@@ -10,18 +10,14 @@ from dialogist_lab.synth.script_grammar import Local, RandomDraw, Shared, seed_o
 
 
 class Traits(NamedTuple):
-    """``rank`` orders the summary; ``low`` to ``high`` is when it may come up in the dialogue.
+    """What is known of a key point."""
 
-    ``weight`` is how often it is chosen, against the others. Of one ``group`` there is only one.
-    ``anywhere``: it suits every issue, and not only those that name it.
-    """
-
-    rank: int
-    low: float
+    rank: int  # orders the summary
+    low: float  # when it may come up in the dialogue, from 0 to 1
     high: float
-    weight: float
-    group: str = ""
-    anywhere: bool = False
+    weight: float  # how often it is chosen, against the others
+    group: str = ""  # of one group there is only one
+    anywhere: bool = False  # it suits every issue, and not only those that name it
 
 
 TRAITS = {label: Traits(**values) for label, values in grammar.read_templates("key-points").items()}
@@ -63,7 +59,6 @@ class DialoguePlan(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The key-point sequence."""
         return tuple(step.label for step in self.steps)
 
     @property
@@ -135,24 +130,18 @@ def _add_points(
 
 @dataclass(slots=True)
 class WordingPart:
-    """A key point with its words: the sub-summary's ``sentences``, and what can be said of it.
-
-    ``exchanges`` fit the first sentence; ``content`` (said and written) is what is said where the
-    key point depends on the issue. ``details`` stand behind further sentences, each with its own
-    numbers. ``size`` is in words.
-    """
+    """A key point with its words, and what can be said of it."""
 
     label: str
-    sentences: list[str]
+    sentences: list[str]  # of the sub-summary
     local: Local
-    size: int
-    content: str = ""
-    exchanges: tuple[grammar.ScriptExchange, ...] = ()
-    details: dict[str, Local] = field(default_factory=dict)
+    size: int  # in words
+    content: str = ""  # (said and written) where the key point depends on the issue
+    exchanges: tuple[grammar.ScriptExchange, ...] = ()  # fit the first sentence
+    details: dict[str, Local] = field(default_factory=dict)  # of further sentences
 
     @property
     def text(self) -> str:
-        """The sub-summary."""
         return " ".join(self.sentences)
 
 

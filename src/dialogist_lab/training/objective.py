@@ -17,18 +17,14 @@ from dialogist_lab.models.generator import Batch, Generator, ModelConfig
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of one batch.
+    """The loss of one batch, *summed* over the ``count`` things it covers.
 
-    Attributes:
-        value: scalar, *summed* over the ``count`` things it covers, so that batches add up exactly
-            however they are divided; the trainer divides by the count of the whole update.
-        count: of what the objective's ``per`` says.
-        terms: named parts, summed likewise, for the log; ``nll`` is what validation reports.
+    So batches add up exactly however they are divided; the trainer divides by the whole count.
     """
 
-    value: Tensor
-    count: int
-    terms: Mapping[str, float] = field(default_factory=dict)
+    value: Tensor  # scalar
+    count: int  # of what the objective's ``per`` says
+    terms: Mapping[str, float] = field(default_factory=dict)  # for the log; ``nll`` on dev, too
 
 
 Per = Literal["token", "dialogue"]
@@ -51,7 +47,6 @@ class ObjectiveConfig(Config):
     kind: str
 
     def build(self, symbols: Symbols) -> Objective:
-        """The objective."""
         raise NotImplementedError
 
     def check(self, model: ModelConfig) -> Iterator[str]:
@@ -72,24 +67,14 @@ class CrossEntropyConfig(ObjectiveConfig):
     """Cross-entropy of the reference.
 
     ``label_smoothing``: e mixes the target with the uniform distribution (Szegedy et al. 2016):
-    loss = (1 - e) * -log p(target) + e * mean over V of -log p. ``coverage_weight``: lambda of See
-    et al. 2017, equation 13; repeated attention of a model with coverage costs so much. They take
-    1, in a second stage of training.
+    loss = (1 - e) * -log p(target) + e * mean over V of -log p.
     """
 
     kind: Literal["cross-entropy"] = "cross-entropy"
     label_smoothing: float = Field(0.0, ge=0, lt=1)
-    coverage_weight: float = Field(0.0, ge=0, le=1000)
-
-    def check(self, model: ModelConfig) -> Iterator[str]:
-        """What the coverage loss is taken of."""
-        if self.coverage_weight and not getattr(model, "coverage", False):
-            yield "objective.coverage_weight needs model.coverage: true, of a recurrent model"
-        yield from super().check(model)
 
     def build(self, symbols: Symbols) -> "CrossEntropy":
-        """The objective."""
-        return CrossEntropy(self.label_smoothing, self.coverage_weight)
+        return CrossEntropy(self.label_smoothing)
 
 
 class CrossEntropy:
@@ -97,21 +82,15 @@ class CrossEntropy:
 
     per: Per = "token"
 
-    def __init__(self, label_smoothing: float = 0.0, coverage_weight: float = 0.0) -> None:
-        self.label_smoothing, self.coverage_weight = label_smoothing, coverage_weight
+    def __init__(self, label_smoothing: float = 0.0) -> None:
+        self.label_smoothing = label_smoothing
 
     def __call__(self, model: Generator, batch: Batch) -> Loss:
-        """``terms``: ``nll`` with nothing added, and ``coverage`` where it is weighed."""
+        """``terms``: ``nll``, without label smoothing."""
         outputs = model(batch)
         log_probs = outputs.log_probs.of(outputs.targets, with_mean=self.label_smoothing > 0)
         value = nll = -log_probs.target.sum()
         if log_probs.mean is not None:
             uniform = -log_probs.mean.sum()
             value = (1 - self.label_smoothing) * nll + self.label_smoothing * uniform
-        terms = {"nll": float(nll.detach())}
-        if self.coverage_weight:
-            assert outputs.coverage is not None, "the model was built without coverage"
-            repeated = outputs.coverage.sum()
-            value = value + self.coverage_weight * repeated
-            terms["coverage"] = float(repeated.detach())
-        return Loss(value, len(outputs.targets), terms)
+        return Loss(value, len(outputs.targets), {"nll": float(nll.detach())})

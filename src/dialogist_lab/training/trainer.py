@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -30,19 +30,103 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from dialogist.config import Config
-from dialogist.errors import CheckpointError, DataError, DialogistError, Stopped
+from dialogist.errors import CheckpointError, DataError, DialogistError, Stopped, UsageError
+from dialogist.files import sync, temporary_for
 from dialogist_lab.data.batching import Indices, SamplerConfig, TokenBucketConfig, TrainingData
 from dialogist_lab.training.objective import Objective
-from dialogist_lab.training.optimization import (
-    LearningRateSchedule,
-    OptimizerConfig,
-    Precision,
-    WarmedSchedule,
-    uses_bf16,
-)
 
 CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
 """What the trainer writes into a run folder."""
+
+
+class InverseSquareRootSchedule(Config):
+    """eta(t) = scale * d^-0.5 * min(t^-0.5, t * warm^-1.5): report 1, equation 3; Vaswani et al.
+
+    ``d_model``: the width d. ``warmup``: warm, in updates. ``scale``: multiplies the rate.
+    """
+
+    kind: Literal["inverse-sqrt"] = "inverse-sqrt"
+    d_model: int = Field(ge=1)
+    warmup: int = Field(4000, ge=1)
+    scale: float = Field(1.0, gt=0)
+
+    def rate(self, step: int, total: int) -> float:
+        """The learning rate of update ``step``, from 1; ``total`` does not matter here."""
+        warm: float = min(step**-0.5, step * self.warmup**-1.5)
+        return float(self.scale * self.d_model**-0.5 * warm)
+
+
+class WarmedSchedule(Config):
+    """Linear warm-up to ``peak``; then constant, or falling to ``floor`` x peak at the last update.
+
+    ``kind``: ``constant``, ``linear`` or (half a) ``cosine``. ``peak``: the largest rate.
+    ``warmup``: updates of growth. ``floor``: the last rate as a share of the peak.
+    """
+
+    kind: Literal["constant", "linear", "cosine"] = "linear"
+    peak: float = Field(gt=0)
+    warmup: int = Field(0, ge=0)
+    floor: float = Field(0.0, ge=0, le=1)
+
+    def rate(self, step: int, total: int) -> float:
+        """The learning rate of update ``step``, from 1, of ``total``."""
+        warm = min(1.0, step / self.warmup) if self.warmup else 1.0
+        done = min(1.0, max(0.0, (step - self.warmup) / max(1, total - self.warmup)))
+        left = 1.0
+        if self.kind == "linear":
+            left = 1 - done
+        elif self.kind == "cosine":
+            left = (1 + math.cos(math.pi * done)) / 2
+        return self.peak * warm * (self.floor + (1 - self.floor) * left)
+
+
+LearningRateSchedule = Annotated[
+    InverseSquareRootSchedule | WarmedSchedule, Field(discriminator="kind")
+]
+
+
+class OptimizerConfig(Config):
+    """Adam (Kingma and Ba 2015), or with decay of its own (Loshchilov and Hutter 2019).
+
+    ``kind``: ``adam`` adds the decay to the gradient (L2), ``adamw`` decays the weights themselves;
+    norms and biases are never decayed. ``betas``: decay of the means of gradients
+    and of their squares. ``eps``: added to the root of the latter. ``weight_decay``: its strength.
+    ``shares``: how names of weights begin that learn at a share of the rate.
+    """
+
+    kind: Literal["adam", "adamw"] = "adamw"
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = Field(1e-9, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    shares: dict[str, float] = Field(default_factory=dict)
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """torch's fused kernel, over weights that are decayed and the others."""
+        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        for name, p in model.named_parameters():
+            share = next((s for begin, s in self.shares.items() if name.startswith(begin)), 1.0)
+            decay = 0.0 if p.ndim < 2 else self.weight_decay
+            groups.setdefault((share, decay), []).extend([p] if p.requires_grad else [])
+        made = [{"params": p, "share": s, "weight_decay": d} for (s, d), p in groups.items()]
+        kind = torch.optim.Adam if self.kind == "adam" else torch.optim.AdamW
+        return kind(made, lr=0.0, betas=self.betas, eps=self.eps, fused=True)
+
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+def uses_bf16(precision: Precision, device: torch.device) -> bool:
+    """Whether linear layers compute in bf16; ``auto``: where the hardware multiplies it itself.
+
+    Raises UsageError: bf16 was asked for and the hardware lacks it (it would be slow, not wrong).
+    """
+    if device.type == "cuda":
+        able = torch.cuda.is_bf16_supported()
+    else:  # AVX512-BF16 or AMX
+        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    if precision == "bf16" and not able:
+        raise UsageError(f"precision bf16: this {device.type} has no bf16 units; use fp32 or auto")
+    return able and precision != "fp32"
 
 
 class TrainingConfig(Config):
@@ -102,31 +186,19 @@ class Interrupted(Stopped):
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands: all that it needs to go on, beside weights and moments.
+    """Where a run stands: all that it needs to go on, beside weights and moments."""
 
-    Attributes:
-        step: optimizer updates done.
-        epoch: epochs completed; ``batch`` updates of the next one are done.
-        sums: of loss, its terms, and what they are means over, in the running epoch.
-        window: the same since the last log line.
-        best: the best score so far, larger is better; ``stale`` scored validations are since then.
-        stopped: early stopping has ended the run.
-        lines: how long the log was, so that a resumed run writes none twice.
-        data: fingerprint of the training pairs; another one cannot be resumed.
-        threads, processes: their counts, on which bit-exactness depends.
-    """
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    window: dict[str, float] = field(default_factory=dict)
-    best: float | None = None
-    stale: int = 0
-    stopped: bool = False
-    lines: int = 0
-    data: str = ""
-    threads: int = 0
+    step: int = 0  # optimizer updates done
+    epoch: int = 0  # epochs completed
+    batch: int = 0  # updates done of the next one
+    sums: dict[str, float] = field(default_factory=dict)  # of loss, terms, count, in this epoch
+    window: dict[str, float] = field(default_factory=dict)  # the same since the last log line
+    best: float | None = None  # the best score so far, larger is better
+    stale: int = 0  # scored validations since then
+    stopped: bool = False  # early stopping has ended the run
+    lines: int = 0  # how long the log was, so that a resumed run writes none twice
+    data: str = ""  # fingerprint of the training pairs; another one cannot be resumed
+    threads: int = 0  # bit-exactness depends on the two
     processes: int = 1
 
 
@@ -143,8 +215,7 @@ class Trainer:
         reporter: TrainingReporter,
     ) -> None:
         """
-        Raises:
-            DataError: there are no training pairs.
+        Raises DataError: there are no training pairs.
         """
         if not data.pairs:
             raise DataError("no training pairs: the training data hold no summaries")
@@ -157,9 +228,7 @@ class Trainer:
         self.processes = Processes(self.device)
         self.memory = KeptMemory()
         fresh = Progress(
-            data=data.fingerprint(),
-            threads=torch.get_num_threads(),
-            processes=self.processes.count,
+            data=data.fingerprint(), threads=torch.get_num_threads(), processes=self.processes.count
         )
         self.progress = self._resumed(fresh)
         self._plans: dict[int, list[Indices]] = {}
@@ -172,9 +241,8 @@ class Trainer:
         ``validate`` is called with the number of epochs done, the model in evaluation mode, by the
         first process alone.
 
-        Raises:
-            Interrupted: on SIGINT or SIGTERM, after saving.
-            DialogistError: the loss is no longer a finite number.
+        Raises Interrupted: on SIGINT or SIGTERM, after saving; DialogistError: the loss is no
+        longer a finite number.
         """
         config = self.config
         with watched_signals() as received:
@@ -297,16 +365,13 @@ class Trainer:
 
     def _keep_final(self) -> None:
         """Give the model the weights to keep."""
-        files = [self.run / BEST] if self.config.final == "best" else []
-        if self.config.final == "average":
-            last = range(self.progress.epoch, 0, -1)[: self.config.keep_last]
-            files = [self._epoch_file(epoch) for epoch in last]
-        held = [load_file(path) for path in files if path.exists()]
-        if held:
-            with torch.no_grad():
-                for name, parameter in self.parameters.items():
-                    weights = torch.stack([tensors[name].double() for tensors in held])
-                    parameter.copy_(weights.mean(dim=0))
+        epochs = range(self.progress.epoch, 0, -1)[: self.config.keep_last]
+        files = {"best": [self.run / BEST], "average": [*map(self._epoch_file, epochs)]}
+        held = [load_file(path) for path in files.get(self.config.final, []) if path.exists()]
+        with torch.no_grad():
+            for name, parameter in self.parameters.items() if held else ():
+                weights = torch.stack([tensors[name].double() for tensors in held])
+                parameter.copy_(weights.mean(dim=0))
 
     def _log(self, record: Mapping[str, Any]) -> None:
         """One line; nothing that differs between two runs of the same seed (no clock)."""
@@ -330,8 +395,7 @@ class Trainer:
     def _resumed(self, fresh: Progress) -> Progress:
         """From the checkpoint, if there is one.
 
-        Raises:
-            CheckpointError: it is damaged, or of another run.
+        Raises CheckpointError: it is damaged, or of another run.
         """
         path = self.run / CHECKPOINT
         log = self.run / LOG
@@ -394,10 +458,9 @@ def means(sums: Mapping[str, float]) -> dict[str, float]:
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Replace a file in one rename; its bytes are on the disk before."""
-    temporary = path.with_name(f".new-{path.name}")
+    temporary = temporary_for(path)
     write(temporary)
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
+    sync(temporary)
     temporary.replace(path)
 
 
@@ -438,17 +501,15 @@ class KeptMemory:
     """
 
     MOST = 1400 << 20
-    _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4  # of mallopt
 
     def __init__(self) -> None:
         self._rest: int | None = None  # the size when everything free had just been given back
-        self._library = None
-        library = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
-        if library is not None and hasattr(library, "malloc_trim"):
-            library.mallopt(self._MMAP_MAX, 0)
-            library.mallopt(self._TRIM_THRESHOLD, (1 << 31) - 1)
-            library.mallopt(self._TOP_PAD, 64 << 20)
-            self._library = library
+        self._library = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
+        if self._library is None or not hasattr(self._library, "malloc_trim"):
+            self._library = None
+        else:  # M_MMAP_MAX, M_TRIM_THRESHOLD and M_TOP_PAD of malloc.h
+            for parameter, value in ((-4, 0), (-1, (1 << 31) - 1), (-2, 64 << 20)):
+                self._library.mallopt(parameter, value)
 
     def watch(self) -> None:
         """Call after every update."""
@@ -460,8 +521,7 @@ class KeptMemory:
 
 
 def _resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 _T = TypeVar("_T")

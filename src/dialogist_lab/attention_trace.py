@@ -3,10 +3,9 @@
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +14,7 @@ from torch import Tensor
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue
-from dialogist_lab.data.batching import collate
-from dialogist_lab.data.encoding import EncodedPair
+from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.data.vocabulary import SPEAKER_CHARACTERS
 from dialogist_lab.models.generator import FIRST_KEY_POINT, Outputs
 from dialogist_lab.models.vocabulary_output import PointerLogProbs
@@ -30,34 +28,19 @@ BEGIN, END, CUT = "‹begin›", "‹end›", "‹cut›"
 Weights = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class TracedToken:
-    """A token (or key point) that the model wrote; the end of each text is one.
+class TracedToken(NamedTuple):
+    """A token (or key point) that the model wrote; the end of each text is one."""
 
-    Attributes:
-        text: as it is spelled, the space before it in.
-        part: the sub-summary it belongs to, 0 where there is one text.
-        probability: of itself, and ``alternatives``: the likeliest there, itself perhaps among
-            them, before search rules any out.
-        p_gen: of generating it, of models with a pointer; ``copied``: how much of its probability
-            is due to copying, and ``origins``: where that very token stands in the source, with the
-            pointer's weight, the heaviest first.
-        repeated: how much it attends again to where the tokens before it did, 0 to 1, of models
-            with coverage.
-    """
-
-    text: str
-    part: int
+    text: str  # as it is spelled, the space before it in
+    part: int  # the sub-summary it belongs to, 0 where there is one text
     probability: float
-    alternatives: tuple[tuple[str, float], ...]
-    p_gen: float | None = None
-    copied: float | None = None
-    origins: tuple[tuple[int, float], ...] = ()
-    repeated: float | None = None
+    alternatives: tuple[tuple[str, float], ...]  # the likeliest there, before search rules any out
+    p_gen: float | None = None  # of generating it, of models with a pointer
+    copied: float | None = None  # how much of its probability is due to copying
+    origins: tuple[tuple[int, float], ...] = ()  # places in the source, the pointer's weight there
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionMap:
+class AttentionMap(NamedTuple):
     """The weights of one layer, (H, rows, columns), each row summing to one (or 0: padding).
 
     ``rows``, ``columns``: ``source`` (tokens read), ``target`` (tokens written; as a column, what
@@ -69,58 +52,47 @@ class AttentionMap:
     columns: str
     weights: Weights
 
+    def to_json(self) -> dict[str, Any]:
+        """Weights are bytes of 0 to 255 in base64, head by head, row by row."""
+        coded = base64.b64encode(np.rint(self.weights * 255).astype(np.uint8).tobytes()).decode()
+        return self._asdict() | {"shape": list(self.weights.shape), "weights": coded}
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """How one summary came about. ``utterance[i]`` is that of source token i, -1 outside."""
+
+class Trace(NamedTuple):
+    """How one summary came about."""
 
     id: str
     model: str
     summary: str
     source: tuple[str, ...]
-    utterance: tuple[int, ...]
+    utterance: tuple[int, ...]  # that of each source token, -1 outside
     speakers: tuple[str, ...]
     target: tuple[TracedToken, ...]
-    key_points: tuple[TracedToken, ...] = ()
-    maps: tuple[AttentionMap, ...] = field(default=())
+    key_points: tuple[TracedToken, ...]
+    maps: tuple[AttentionMap, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; weights are bytes of 0 to 255 in base64, head by head, row by row."""
-        words = [
-            {k: getattr(token, k) for k in TracedToken.__slots__}
-            for token in (*self.target, *self.key_points)
-        ]
-        maps = [
-            {
-                "name": m.name,
-                "rows": m.rows,
-                "columns": m.columns,
-                "shape": list(m.weights.shape),
-                "weights": base64.b64encode(
-                    np.rint(m.weights * 255).astype(np.uint8).tobytes()
-                ).decode(),
-            }
-            for m in self.maps
-        ]
-        texts = {k: getattr(self, k) for k in ("id", "model", "summary", "source", "speakers")}
-        parts = {"target": words[: len(self.target)], "key_points": words[len(self.target) :]}
-        return {**texts, "utterance": list(self.utterance), **parts, "maps": maps}
+        """As plain values."""
+        return self._asdict() | {
+            "target": [token._asdict() for token in self.target],
+            "key_points": [token._asdict() for token in self.key_points],
+            "maps": [attention.to_json() for attention in self.maps],
+        }
 
 
 def trace_page(trace: Trace) -> str:
     """One HTML page that loads nothing and sends nothing."""
-    template = (resources.files(__package__) / "page.html").read_text("utf-8")
+    page = resources.files("dialogist_lab") / "assets" / "pages" / "explain.html"
     # A text that holds "</script>" must not end the element it stands in.
     data = json.dumps(trace.to_json(), ensure_ascii=False).replace("<", "\\u003c")
-    return template.replace(">TRACE<", f">{data}<")
+    return page.read_text("utf-8").replace(">TRACE<", f">{data}<")
 
 
 @torch.no_grad()
 def trace_dialogue(trained: TrainedModel, dialogue: Dialogue) -> Trace:
     """Have the model write about a dialogue, then force it to write the same and tell how.
 
-    Raises:
-        DataError: the model reads no token of the dialogue.
+    Raises DataError: the model reads no token of the dialogue.
     """
     [written] = trained.write([dialogue])
     if not written.encoded.tokens_read:
@@ -160,7 +132,7 @@ def trace_dialogue(trained: TrainedModel, dialogue: Dialogue) -> Trace:
         maps.append(AttentionMap("pointer", "target", "source", copies))
     target = _tokens(outputs, spell, mask.sum(dim=1).tolist(), len(utterance))
     if not hypothesis.finished:  # what was forced at the end of a cut text was not written
-        target = tuple(replace(t, text=CUT) if t.text == END else t for t in target)
+        target = tuple(t._replace(text=CUT) if t.text == END else t for t in target)
     return Trace(
         dialogue.id,
         trained.recipe.name,
@@ -188,7 +160,7 @@ def _fitted(attention: AttentionMap, length: int) -> AttentionMap:
         widths = [(0, 0), (0, 0), (0, 0)]
         widths[axis] = (max(0, missing), 0)
         weights = np.pad(weights, widths)
-    return replace(attention, weights=weights)
+    return attention._replace(weights=weights)
 
 
 class _Speller:
@@ -226,7 +198,6 @@ def _tokens(
     best, places = table.exp().topk(min(CANDIDATES, table.shape[1]), dim=1)
     ends = list(accumulate(lengths))
     copying = _copying(outputs, ids, probabilities, source)
-    repeated = [None] * len(ids) if outputs.coverage is None else outputs.coverage.tolist()
     return tuple(
         TracedToken(
             spell(index),
@@ -234,7 +205,6 @@ def _tokens(
             float(probabilities[i]),
             tuple(zip(map(spell, places[i].tolist()), best[i].tolist(), strict=True)),
             **copying[i],
-            repeated=repeated[i],
         )
         for i, index in enumerate(ids.tolist())
     )

@@ -1,1 +1,0 @@
-"""How a network wrote a summary: attention, copying, probabilities, as a page."""
