@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 from tests.lab_engine.samples import SYMBOLS, copying_data, small_model
 
-from dialogist.errors import CheckpointError, ConfigError, DataError, DialogistError
+from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist_lab.data.batching import TrainingData
 from dialogist_lab.models.generator import Batch, Generator
 from dialogist_lab.training.objective import CrossEntropy, Loss
@@ -291,8 +291,3 @@ def test_shares_of_the_rate_and_what_is_not_decayed() -> None:
     assert by_name["encoder.layers.0.feed_forward.inner.weight"] == (0.2, 0.1)
     assert by_name["encoder.layers.0.norm1.weight"] == (0.2, 0.0)
     assert by_name["decoder.layers.0.feed_forward.inner.weight"] == (1.0, 0.1)
-
-
-def test_a_metric_to_select_by_and_lengths_are_checked() -> None:
-    with pytest.raises(ConfigError, match="epochs"):
-        TrainingConfig.parse({"epochs": 0})
