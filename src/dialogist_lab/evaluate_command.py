@@ -85,7 +85,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE and more, with intervals, baselines, upper bounds and warnings."""
-    from dialogist_lab.evaluation.people import is_sheet, write_sheet
+    from dialogist_lab.evaluation.judgements import is_sheet, write_sheet
     from dialogist_lab.evaluation.report_card import Request, card_as, judge
     from dialogist_lab.evaluation.systems import find_system, outputs_of, read_data, sample
 
@@ -126,8 +126,8 @@ def evaluate(
 
 def _sheet_as(path: Path, form: CardFormat) -> str:
     """What a reader found, with intervals over dialogues."""
+    from dialogist_lab.evaluation.judgements import read_sheet, sheet_scores, sheet_table
     from dialogist_lab.evaluation.metric import intervals
-    from dialogist_lab.evaluation.people import read_sheet, sheet_scores, sheet_table
     from dialogist_lab.evaluation.report_card import markdown_table
 
     rows, unread = read_sheet(path)

@@ -28,7 +28,7 @@ def make_page(
 ) -> int:
     """Make an HTML page on which people compare two systems without knowing whose is which."""
     from dialogist.files import short_names, writing
-    from dialogist_lab.evaluation.people import rating_page
+    from dialogist_lab.evaluation.judgements import rating_page
     from dialogist_lab.evaluation.systems import beside, read_data, read_predictions
 
     dialogues = read_data(on, note)
@@ -58,7 +58,7 @@ def report_ratings(files: AnswerFiles, output: OutputFile = None) -> int:
 
     An --output that ends with .md gets Markdown.
     """
-    from dialogist_lab.evaluation.people import rating_report, read_answers
+    from dialogist_lab.evaluation.judgements import rating_report, read_answers
     from dialogist_lab.evaluation.report_card import markdown_table
 
     tables, notes = rating_report(read_answers(files))
@@ -77,7 +77,7 @@ def preferred_summaries(
 
     A summary counts where more raters prefer it overall and nobody marks it as false.
     """
-    from dialogist_lab.evaluation.people import preferred_dialogues, read_answers
+    from dialogist_lab.evaluation.judgements import preferred_dialogues, read_answers
 
     answers = read_answers(files)
     dialogues = list(preferred_dialogues(page, answers))
@@ -111,7 +111,7 @@ def annotate(
     from dialogist.files import writing
     from dialogist.records import Summary
     from dialogist.summarizer import Summarizer
-    from dialogist_lab.evaluation.people import annotation_page
+    from dialogist_lab.evaluation.judgements import annotation_page
     from dialogist_lab.evaluation.systems import read_data, sample
 
     every = [dialogue for file in files for dialogue in read_data(file, note)]

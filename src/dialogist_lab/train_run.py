@@ -414,7 +414,7 @@ class ModelWriter:
         ]
 
 
-def open_writer(path: str) -> ModelWriter:
+def open_run(path: str) -> ModelWriter:
     """The writer ``model:PATH``; PATH is the folder of a run."""
     return ModelWriter(TrainedModel.load(Path(path)))
 

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.highlights.candidates import candidates_of, quotations
+from dialogist.highlights.candidates import candidates_of, quoted_parts
 from dialogist.language.reading import Reading
 from dialogist.records import Dialogue, Utterance
 
@@ -43,7 +43,7 @@ def test_candidates_share_no_unit_and_quote_exact_words(dialogue: Dialogue) -> N
     assert len(units) == len(set(units))
     for one in candidates:
         assert list(one.units) == sorted(one.units)
-        for text, spans in quotations(reading, one.units):
+        for text, spans in quoted_parts(reading, one.units):
             for span in spans:
                 words = dialogue.utterances[span.utterance].text[span.start : span.end]
                 assert words.strip()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogist.highlights.candidates import candidates_of, count_words
+from dialogist.highlights.candidates import candidates_of, statement_words
 from dialogist.highlights.network import Worth, bundled_network
 from dialogist.highlights.selection import Weighed, highlights_of, select, weigh
 from dialogist.highlights.writer import Highlights
@@ -108,7 +108,7 @@ def test_the_last_value_is_told() -> None:
 
 @pytest.mark.parametrize("length", ["short", "medium", "long"])
 def test_lengths(length: str) -> None:
-    words = sum(count_words(text) for text in written(SERVICE, length=length))
+    words = sum(statement_words(text) for text in written(SERVICE, length=length))
     said = sum(len(u.text.split()) for u in SERVICE.utterances)
     most = {"short": 0.27, "medium": 0.58, "long": 0.65}[length]
     assert 0 < words <= most * said
@@ -122,7 +122,7 @@ def test_a_short_summary_has_the_issue_and_the_outcome() -> None:
 
 @pytest.mark.parametrize("most", [1, 8, 20, 40])
 def test_a_limit_of_words(most: int) -> None:
-    assert sum(count_words(text) for text in written(SERVICE, words=most)) <= most
+    assert sum(statement_words(text) for text in written(SERVICE, words=most)) <= most
 
 
 def test_a_focus_keeps_what_a_speaker_says() -> None:
@@ -168,7 +168,7 @@ def test_whatever_is_said_spans_fit(turns: list[tuple[str, str]]) -> None:
     dialogue = Dialogue(tuple(Utterance(speaker, text) for speaker, text in turns))
     reading = Reading(dialogue)
     for one in select(reading, bundled_network(), 30):
-        assert one.words == count_words(one.text) <= 30
+        assert one.words == statement_words(one.text) <= 30
         assert "\x1b" not in one.text
         for span in one.quotes:
             assert dialogue.utterances[span.utterance].text[span.start : span.end].strip()

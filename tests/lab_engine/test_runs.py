@@ -16,7 +16,7 @@ from dialogist.records import Dialogue, SummaryOptions
 from dialogist_lab import data_commands, train_command
 from dialogist_lab.models.transformer import Transformer
 from dialogist_lab.recipe import bundled_recipes, read_recipe
-from dialogist_lab.train_run import ProgressLines, TrainedModel, open_writer, train_recipe
+from dialogist_lab.train_run import ProgressLines, TrainedModel, open_run, train_recipe
 
 WriteRecipe = Callable[..., Path]
 app = typer.Typer()
@@ -84,7 +84,7 @@ def test_from_a_recipe_to_summaries(
     assert last["dev_loss"] < 0.5
     sample = [line for line in lines if line["kind"] == "sample"][-1]
     assert set(sample) == {"kind", "epoch", "id", "prediction", "references"}
-    writer = open_writer(str(folder))
+    writer = open_run(str(folder))
     assert (writer.name, writer.licence) == ("model:tiny", "")
     dialogues = list(read_dialogues(data_folder / "dev.jsonl"))
     drafts = writer.write(dialogues[0], None, SummaryOptions())
@@ -152,7 +152,7 @@ def test_what_is_missing_is_named(
     with pytest.raises(DataError, match="no such data file"):
         run(write_recipe(), tmp_path, tmp_path / "run")
     with pytest.raises(ModelError, match="no folder of a trained model"):
-        open_writer(str(data_folder))
+        open_run(str(data_folder))
     with pytest.raises(ConfigError, match="no recipe of that name"):
         read_recipe("dialogsum-report-9")
 

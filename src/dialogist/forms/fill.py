@@ -12,7 +12,7 @@ from dialogist.forms.extraction import Extracted, extract, title_of
 from dialogist.forms.form_file import FieldSource, FieldType, Form, FormSection
 from dialogist.forms.key_points import LabelledSentence, load_pack
 from dialogist.forms.sentences import Finding, Talk, quote
-from dialogist.forms.typed_fields import Value, Values, has_cue
+from dialogist.forms.typed_fields import TypedValue, Values, has_cue
 from dialogist.language.detection import language_of
 from dialogist.plain_text import plain, printable, quotations, verdict_of
 from dialogist.records import (
@@ -357,7 +357,7 @@ def _found(finding: Finding) -> Entry:
     )
 
 
-def _valued(places: Sequence[Value]) -> Entry:
+def _valued(places: Sequence[TypedValue]) -> Entry:
     evidence = tuple(EvidenceSpan(v.utterance, v.start, v.end) for v in places)
     return Entry(places[-1].text, "dialogue", evidence, type=places[-1].type)
 

@@ -98,7 +98,7 @@ _HERE, _ASKED = 2, 1  # what a cue in the same utterance is worth, and one in th
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TypedValue:
     """A value: ``text`` at ``start`` to ``end`` of an utterance."""
 
     type: FieldType
@@ -112,7 +112,7 @@ class Value:
         """The utterance and the character at which it is said."""
         return self.utterance, self.start
 
-    def is_within(self, other: "Value") -> bool:
+    def is_within(self, other: "TypedValue") -> bool:
         """Whether it stands in another's place."""
         return (
             self.utterance == other.utterance
@@ -137,7 +137,7 @@ class Values:
         for unit, named in zip(reading.units, reading.values, strict=True):
             counts = (v for v in named if v.kind.startswith(("count", "money")))
             self._counted[unit.turn] += [(count.start, count.end) for count in counts]
-        self._of: dict[FieldType, list[Value]] = defaultdict(list)
+        self._of: dict[FieldType, list[TypedValue]] = defaultdict(list)
         judged = filter(None, map(self._judged, self._all()))
         for value in sorted(judged, key=lambda v: (v.utterance, v.start, -v.end)):
             values = self._of[value.type]
@@ -145,7 +145,7 @@ class Values:
             if not last or last.utterance != value.utterance or last.end <= value.start:
                 values.append(value)
 
-    def chosen(self, section: FormSection) -> tuple[list[list[Value]], bool]:
+    def chosen(self, section: FormSection) -> tuple[list[list[TypedValue]], bool]:
         """The section's values, each with all its places; whether several fit one equally well.
 
         The last correction of a value wins; what it corrects is no value any more.
@@ -153,7 +153,7 @@ class Values:
         assert section.type is not None
         scores: dict[str, int] = {}
         corrected: list[str] = []
-        places: dict[str, list[Value]] = defaultdict(list)
+        places: dict[str, list[TypedValue]] = defaultdict(list)
         cues = section.cues or _CUES.get(section.type, ())
         mended = dict(self._mended(section.type))
         for value in sorted((*self._of[section.type], *mended), key=lambda v: v.place):
@@ -177,7 +177,7 @@ class Values:
         keys = [final] if final is not None and not section.several else keys
         return [places[key] for key in keys], len(keys) > 1 and not section.several
 
-    def _mended(self, type: FieldType) -> Iterator[tuple[Value, Value]]:
+    def _mended(self, type: FieldType) -> Iterator[tuple[TypedValue, TypedValue]]:
         """Values with a part replaced, and as they were: "jess@gmial.com" - "gmail* not gmial"."""
         for number, text in enumerate(self._texts):
             for match in (m for pattern in _FRAGMENTS for m in pattern.finditer(text)):
@@ -187,10 +187,10 @@ class Values:
                 old, new, whole = match["old"], match["new"], earlier[-1].text
                 if old in whole and old != whole:
                     mended = whole.replace(old, new)
-                    yield Value(type, mended, number, match.start(), match.end()), earlier[-1]
+                    yield TypedValue(type, mended, number, match.start(), match.end()), earlier[-1]
 
-    def _all(self) -> Iterator[Value]:
-        typed: list[Value] = []
+    def _all(self) -> Iterator[TypedValue]:
+        typed: list[TypedValue] = []
         for number, text in enumerate(self._texts):
             for span in find_entities(text):
                 typed += _typed(span.kind, text[span.start : span.end], number, span.start)
@@ -201,12 +201,12 @@ class Values:
                 when = (
                     text[start:end] if text[:end].endswith(".m.") else text[start:end].rstrip(".")
                 )
-                yield Value(_when(when), when, number, start, start + len(when))
+                yield TypedValue(_when(when), when, number, start, start + len(when))
             for car in _VEHICLE.finditer(text):
-                yield Value("vehicle", car[0], number, car.start(), car.end())
+                yield TypedValue("vehicle", car[0], number, car.start(), car.end())
         yield from typed
 
-    def _answers(self, number: int, typed: Sequence[Value]) -> Iterator[Value]:
+    def _answers(self, number: int, typed: Sequence[TypedValue]) -> Iterator[TypedValue]:
         """Bare numbers behind a question for them, or that correct what was said last.
 
         "Your order number?" - "1234567", "Sorry, I mean 1234576."
@@ -217,14 +217,14 @@ class Values:
             asked = [v.type for v in typed if v.type in _NUMBERS][-1:]
         form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
         for code in form.finditer(text) if asked else ():
-            value = Value(asked[0], code[0], number, *code.span())
+            value = TypedValue(asked[0], code[0], number, *code.span())
             digits = sum(map(str.isdecimal, code[0]))
             is_typed = any(v.start < value.end and value.start < v.end for v in typed
                            if v.utterance == number)  # fmt: skip
             if not is_typed and digits > 2 and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
                 yield value
 
-    def _judged(self, value: Value) -> Value | None:
+    def _judged(self, value: TypedValue) -> TypedValue | None:
         """The value with the type that the words near it give, None where it is none of these."""
         text = self._texts[value.utterance]
         near = _SENTENCE_END.split(text[max(0, value.start - _NEAR) : value.start])[-1]
@@ -252,7 +252,7 @@ class Values:
                 return replace(value, type="phone")
         return value
 
-    def _is_companys(self, value: Value, near: str) -> bool:
+    def _is_companys(self, value: TypedValue, near: str) -> bool:
         """Whether a phone number or an address is that of those who serve.
 
         A signature; "reach us at ...", "write to ..." of those who serve; "your hotline" of others.
@@ -264,7 +264,7 @@ class Values:
         is_others = _TO_YOU.search(near) or _MINE.search(near)
         return _OURS.search(near) is not None and not is_others
 
-    def _score(self, value: Value, cues: Sequence[str]) -> int:
+    def _score(self, value: TypedValue, cues: Sequence[str]) -> int:
         text = self._texts[value.utterance]
         others = (v.end for v in self._of[value.type] if v.utterance == value.utterance)
         near = max([0, value.start - _NEAR, *(end for end in others if end <= value.start)])
@@ -275,10 +275,10 @@ class Values:
         return _ASKED if has_cue(before, cues) else 0
 
 
-def _typed(kind: str, text: str, utterance: int, start: int) -> Iterator[Value]:
+def _typed(kind: str, text: str, utterance: int, start: int) -> Iterator[TypedValue]:
     name = _when(text) if kind.upper() == "TIME" else _KINDS.get(kind.upper())
     if name:
-        yield Value(name, text, utterance, start, start + len(text))
+        yield TypedValue(name, text, utterance, start, start + len(text))
 
 
 def _when(text: str) -> FieldType:

@@ -167,16 +167,16 @@ def _says_something(reading: Reading, i: int, is_answered: bool) -> bool:
 
 def candidate_of(reading: Reading, units: tuple[int, ...], is_answered: bool) -> Candidate:
     """The candidate of some units, quoted."""
-    text = " – ".join(quotation for quotation, _ in quotations(reading, units))
-    return Candidate(units, text, count_words(text), is_answered)
+    text = " – ".join(quotation for quotation, _ in quoted_parts(reading, units))
+    return Candidate(units, text, statement_words(text), is_answered)
 
 
-def count_words(text: str) -> int:
+def statement_words(text: str) -> int:
     """The words of a statement; dashes are none."""
     return sum(word != "–" for word in text.split())
 
 
-def quotations(reading: Reading, units: Sequence[int]) -> list[tuple[str, list[EvidenceSpan]]]:
+def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list[EvidenceSpan]]]:
     """Of some units in order what each speaker says, ``Ann: “Is noon fine?”``, and where it stands.
 
     Units that follow on each other are one stretch of exact words.

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dialogist.highlights.candidates import (
     Candidate,
     candidates_of,
-    count_words,
     lacks_verb,
-    quotations,
+    quoted_parts,
+    statement_words,
 )
 from dialogist.highlights.features import REACH, is_agent
 from dialogist.highlights.network import Network, Worth
@@ -245,11 +245,11 @@ def _joined(
     highlights = []
     for group in groups:
         units = tuple(unit for i in group for unit in candidates[i].units)
-        parts = quotations(reading, units)
+        parts = quoted_parts(reading, units)
         text = " – ".join(quotation for quotation, _ in parts)
         quotes = tuple(span for _, spans in parts for span in spans)
         chance = max(float(chances[i]) for i in group)
-        highlights.append(Highlight(units, text, quotes, count_words(text), chance))
+        highlights.append(Highlight(units, text, quotes, statement_words(text), chance))
     return highlights
 
 

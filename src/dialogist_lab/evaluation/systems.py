@@ -116,7 +116,9 @@ def find_baseline(name: str) -> Callable[[Dialogue], Summary] | None:
             raise UsageError(f"baseline '{name}': write constant:TEXT or turns:ROLE")
         if kind == "constant":
             return lambda dialogue: Summary(rest, dialogue.id, writer=name)
-        return lambda dialogue: extract(dialogue, _turns_of(dialogue, rest.casefold()), name)
+        return lambda dialogue: extractive_summary(
+            dialogue, _turns_of(dialogue, rest.casefold()), name
+        )
     match = _EXTRACT.fullmatch(name)
     if match is None:
         return None
@@ -126,7 +128,7 @@ def find_baseline(name: str) -> Callable[[Dialogue], Summary] | None:
         spoken = [i for i, turn in enumerate(turns) if turn.text.strip()]
         if match[1] == "longest":
             spoken.sort(key=lambda i: -len(turns[i].text))
-        return extract(dialogue, spoken[: int(match[2])], name)
+        return extractive_summary(dialogue, spoken[: int(match[2])], name)
 
     return baseline
 
@@ -142,7 +144,7 @@ def _lines(dialogue: Dialogue) -> list[str]:
     return [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns]
 
 
-def extract(dialogue: Dialogue, chosen: Iterable[int], name: str) -> Summary:
+def extractive_summary(dialogue: Dialogue, chosen: Iterable[int], name: str) -> Summary:
     """The chosen utterances as ``speaker: text``, one a line, in their order."""
     lines = _lines(dialogue)
     text = "\n".join(lines[i] for i in sorted(chosen))
@@ -184,7 +186,7 @@ def oracle(dialogue: Dialogue) -> Summary:
         reached, so_far = gains[best], longer[best]
         chosen.append(best)
         del left[best]
-    return extract(dialogue, chosen, "oracle")
+    return extractive_summary(dialogue, chosen, "oracle")
 
 
 def most_central(texts: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ _RARE = 1e-3  # share of all pieces: what is as frequent has half of the weight
 _LEAST_CHANCE = 1e-6
 
 
-class Example(NamedTuple):
+class Sample(NamedTuple):
     """Of a dialogue: features of its candidates (C) and pairs, and what they are worth."""
 
     rows: Tensor
@@ -117,7 +117,7 @@ def example_of(
     alike: Sequence[Mapping[int, float]],
     rarity: Rarity,
     table: PieceTable,
-) -> Example:
+) -> Sample:
     """The tensors of a dialogue by the normalized features of its units, and their likeness."""
     candidates = marked.candidates
     pairs = pairs_of(marked.reading, candidates, rarity)
@@ -128,7 +128,7 @@ def example_of(
     of_units = pieces.of([(i,) for i in range(len(marked.reading.units))])
     rows = np.concatenate([rows_of(candidates, each), table.sums(pieces, own)], axis=1)
     known = torch.tensor([float(marked.knows_key), float(marked.knows_stale)])
-    return Example(
+    return Sample(
         torch.from_numpy(rows),
         torch.from_numpy(each),
         torch.from_numpy(pairs.places),
@@ -169,7 +169,7 @@ def worth_of(
 class Perceptron(nn.Module):
     """One of the networks whose mean is `dialogist.highlights.network.Network`."""
 
-    def __init__(self, example: Example, vectors: Tensor) -> None:
+    def __init__(self, example: Sample, vectors: Tensor) -> None:
         super().__init__()
         self._vectors = vectors
         self.words = nn.Linear((2 * REACH_OF_WORDS + 1) * vectors.shape[1], _CHANNELS)
@@ -182,7 +182,7 @@ class Perceptron(nn.Module):
         self.change_out = nn.Linear(_CHANGE_HIDDEN, 1)
         nn.init.constant_(self.change_out.bias, _RARELY)
 
-    def forward(self, batch: Example) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, batch: Sample) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of candidates (C, 3), what pairs (P,) tell more, and logits of changes (Q,)."""
         words = self._words(batch)
         own = self._mean_and_peak(words, batch.owned, batch.owners, len(batch.rows))
@@ -199,7 +199,7 @@ class Perceptron(nn.Module):
             self.change_out(self._dropped(self.change_hidden(change)))[:, 0],
         )
 
-    def _words(self, batch: Example) -> Tensor:
+    def _words(self, batch: Sample) -> Tensor:
         """(T, D): what is seen at each piece; some pieces are left out."""
         x = self._vectors[batch.ids]
         if self.training:
@@ -222,7 +222,7 @@ class Perceptron(nn.Module):
         return nn.functional.dropout(x, _DROPOUT, self.training)
 
 
-def trained(examples: Sequence[Example], vectors: Tensor, seed: int, epochs: int) -> Perceptron:
+def trained(examples: Sequence[Sample], vectors: Tensor, seed: int, epochs: int) -> Perceptron:
     """A network that has learned from some dialogues."""
     torch.manual_seed(seed)
     net = Perceptron(examples[0], vectors)
@@ -243,7 +243,7 @@ def trained(examples: Sequence[Example], vectors: Tensor, seed: int, epochs: int
     return net.eval()
 
 
-def loss_of(output: tuple[Tensor, Tensor, Tensor], batch: Example) -> Tensor:
+def loss_of(output: tuple[Tensor, Tensor, Tensor], batch: Sample) -> Tensor:
     """Cross-entropy of what candidates are worth, and squares of what pairs tell more.
 
     A candidate is stale by itself or since one of the units behind it changes it: marks do not say
@@ -264,9 +264,9 @@ def loss_of(output: tuple[Tensor, Tensor, Tensor], batch: Example) -> Tensor:
     return key + _STALENESS * stale + _PAIRS * pairs
 
 
-def joined(examples: Sequence[Example]) -> Example:
+def joined(examples: Sequence[Sample]) -> Sample:
     """Several dialogues as one batch."""
-    batch = Example(*(torch.cat(own) for own in zip(*examples, strict=True)))
+    batch = Sample(*(torch.cat(own) for own in zip(*examples, strict=True)))
 
     def before(lengths: list[int], times: list[int]) -> Tensor:
         """Of each example how many come before it, as often as it has entries."""

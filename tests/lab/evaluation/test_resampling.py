@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dialogist.errors import UsageError
+from dialogist_lab.evaluation.judgements import krippendorff_alpha
 from dialogist_lab.evaluation.metric import (
     Interval,
     MetricColumn,
@@ -14,7 +15,6 @@ from dialogist_lab.evaluation.metric import (
     interval_of,
     paired_differences,
 )
-from dialogist_lab.evaluation.people import krippendorff_alpha
 
 
 def scores_of(values, system="one", ids=None):

@@ -10,7 +10,7 @@ from tests.lab.evaluation.conftest import dialogue
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
-from dialogist_lab.evaluation.people import (
+from dialogist_lab.evaluation.judgements import (
     annotation_page,
     is_sheet,
     preferred_dialogues,
