@@ -86,11 +86,11 @@ def test_a_selector_learns_and_is_read_by_the_tool(tmp_path: Path) -> None:
 def test_the_tool_computes_what_was_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[tuple[selector_training.Perceptron, selector_training.Example]] = []
+    kept: list[tuple[selector_training.Perceptron, selector_training.Sample]] = []
     trained = selector_training.trained
 
     def keep(
-        examples: list[selector_training.Example], vectors: torch.Tensor, seed: int, epochs: int
+        examples: list[selector_training.Sample], vectors: torch.Tensor, seed: int, epochs: int
     ) -> selector_training.Perceptron:
         net = trained(examples, vectors, seed, epochs)
         kept.append((net, examples[0]))
