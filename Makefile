@@ -51,8 +51,8 @@ test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, 
 snapshot: .venv/.dev ## what 1,000 dialogues give in eleven kinds of output, beside what is stored; ARGS=--store
 	$(ONE_THREAD) $(BIN)/python -m tests.snapshot.take $(ARGS)
 
-fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which; failing ones are kept
-	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)
+fuzz: .venv/.dev ## 20,000 odd dialogues; N, SEED: how many, which
+	$(ONE_THREAD) DIALOGIST_FUZZ_CASES=$(N) DIALOGIST_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
 serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all routes; N: how many
 	$(ONE_THREAD) $(BIN)/python bench/serve_fuzz.py --count $(if $(filter command line,$(origin N)),$(N),100000) --examples 100 --results results/serve-fuzz.json
@@ -80,7 +80,10 @@ bench-train: .venv/.dev .venv-keras/.done ## training beside Keras 3, on an idle
 	$(BIN)/python bench/train_speed.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
 selector: .venv/.dev ## train the selector of the highlights on corpus/, and with DATA on SGD (12 minutes of a core)
-	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.selector $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \
+	  --twice corpus/marked.jsonl corpus/w[1-6].jsonl \
+	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
+	  --output src/dialogist/assets/highlights/selector.safetensors $(ARGS)
 
 pictures: .venv/.dev ## take the pictures of pages in docs/images, in Debian's chromium; look at them
 	$(BIN)/python bench/screenshots.py
