@@ -53,7 +53,18 @@ def rows_of(name: str) -> Iterator[str]:
     """The lines of a table by its name."""
     if name in ("papers-claims", "papers-slips"):
         return papers_lines(name.removeprefix("papers-"))
-    makers = (reading, systems, speed, no_gain, finetune, loads, jobs, service, papers_systems)
+    makers = (
+        reading,
+        last_reading,
+        systems,
+        speed,
+        no_gain,
+        finetune,
+        loads,
+        jobs,
+        service,
+        papers_systems,
+    )
     return {maker.__name__.replace("_", "-"): maker for maker in makers}[name]()
 
 
@@ -71,10 +82,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def reading() -> Iterator[str]:
+def last_reading() -> Iterator[str]:
+    """What blind readers found on the newest sheet alone."""
+    return reading(newest=1)
+
+
+def reading(newest: int = 9) -> Iterator[str]:
     """What blind readers found in the summaries of release 0.2 and in today's, by sheet."""
     rows = []
-    for sheet in results("blind-reading")["sheets"].values():
+    for sheet in list(results("blind-reading")["sheets"].values())[-newest:]:
         readers = sheet["readers"]
         for version, label in (("before", "release 0.2"), ("after", "highlights")):
             counts = [reader[version] for reader in readers]
