@@ -5,7 +5,8 @@
 Every run is a process of its own; the systems take turns, in reverse order every other round. Ours
 is the real trainer with the recipe `dialogsum-report-1`, in bf16: on its batches of 64 random rows,
 and on batches of like lengths. Keras is `keras_parity`'s network in fp32, in fixed shapes. The
-clock covers whole updates after the warm-up. Prints Markdown; a row is the median of its rounds.
+clock covers whole updates after the warm-up, which fills oneDNN's caches. Prints Markdown; a row is
+the median of its rounds.
 """
 
 import argparse
@@ -111,7 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--keras", default=".venv-keras/bin/python", help="Python that has Keras")
-    for name, value in {"threads": 2, "steps": 20, "warmup": 5, "rounds": 3, "seed": 1}.items():
+    for name, value in {"threads": 2, "steps": 30, "warmup": 30, "rounds": 3, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--system", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--arrays", type=Path, help=argparse.SUPPRESS)

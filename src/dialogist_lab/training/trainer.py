@@ -296,8 +296,11 @@ class Trainer:
         sums = {}
         for part in gathered:
             add_up(sums, part)
-        limit = math.inf if config.clip_norm is None else config.clip_norm
-        norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), limit))
+        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
+        total = nn.utils.get_total_norm(gradients)
+        if config.clip_norm is not None:
+            nn.utils.clip_grads_with_norm_(self.parameters.values(), config.clip_norm, total)
+        norm = float(total)
         for what, value in (("loss", sums["loss"]), ("gradient", norm)):
             if not math.isfinite(value):
                 raise DialogistError(
