@@ -85,7 +85,7 @@ selector: .venv/.dev ## train the selector of the highlights on corpus/, and wit
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
 	  --output src/dialogist/assets/highlights/selector.safetensors $(ARGS)
 
-pictures: .venv/.dev ## take the pictures of pages in docs/images, in Debian's chromium; look at them
+pictures: .venv/.dev ## take the picture of the page in docs/images, in Debian's chromium; look at it
 	$(BIN)/python bench/screenshots.py
 
 docs: .venv/.dev ## the documentation as a site in site/, its reference made from the code

@@ -1,16 +1,10 @@
-"""Take the pictures of pages in docs/images anew: the service, and a report.
+"""Take the picture of the service's page in docs/images anew: ``python bench/screenshots.py``.
 
-    python bench/screenshots.py [NAME...]
-
-Needs playwright and Debian's Chromium (the extra ``dev``). Every page is made by the command that
-its caption names, from examples that are in the repository or made up. Look at the pictures before
-you commit them.
+Needs playwright and Debian's Chromium (extra ``dev``). Look at the picture before you commit it.
 """
 
 import os
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -69,25 +63,12 @@ def page(browser: Any, folder: Path) -> None:
             engine.dispose()
 
 
-def report(browser: Any, folder: Path) -> None:
-    """`dialogist report lead-3 longest-3` on made-up dialogues."""
-    for words in (
-        "data synth --pairs 60 --split dev --output dev.jsonl",
-        "report lead-3 longest-3 --on dev.jsonl --output report --metrics rouge,copying",
-    ):
-        subprocess.run([sys.executable, "-m", "dialogist", *words.split()], cwd=folder, check=True)
-    shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-    shown.goto(f"file://{folder / 'report' / 'report.html'}")
-    shown.screenshot(path=IMAGES / "report.png")
-
-
 def main() -> None:
     os.environ.setdefault("DIALOGIST_HOME", tempfile.mkdtemp())
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for name in sys.argv[1:] or ("page", "report"):
-            {"page": page, "report": report}[name](browser, Path(folder))
+        page(browser, Path(folder))
         browser.close()
 
 

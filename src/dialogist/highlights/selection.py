@@ -22,7 +22,7 @@ from dialogist.records import EvidenceSpan
 USUAL, MOST = 0.437, 0.58
 """Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
 
-# Their sources: docs/notes/2026-11-25-selection.md.
+# Chosen on the held-out dialogues of bench/selection.py (docs/notes/index.md).
 LEAST = 0.25  # the chance below which a statement is left out even where there is room
 STALE = 15.0  # what the chance that something later changes a statement costs, of its worth
 _EVEN = 1.5  # how much a departure from the usual share costs

@@ -1,7 +1,6 @@
 """Who takes part: speakers and what others call them; words for roles, who serves, who is served.
 
 The lists of words differ by what they are for, as each says; a new word may belong in several.
-Selection and reported speech have lists of their own (`selection.cues`, `reported_speech.framing`).
 """
 
 import re
