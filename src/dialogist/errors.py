@@ -46,6 +46,10 @@ class DataError(DialogistError):
     """A data file cannot be read, or a record in it is wrong."""
 
 
+class Declined(DataError):
+    """A language model declines to write of this dialogue, whose status is ``refused``."""
+
+
 class ModelError(DialogistError):
     """A model is missing, incomplete, damaged or too new, or an endpoint cannot be used at all."""
 

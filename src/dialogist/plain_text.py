@@ -1,6 +1,6 @@
 """Words of a dialogue as one line that steers no terminal and is no markup."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dialogist.records import EvidenceSpan, Utterance
 
@@ -18,6 +18,13 @@ def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
         return ""
     why = f": {printable('; '.join(reasons))}" if verdict == "contradicted" and reasons else ""
     return f"({verdict}{why})"
+
+
+def quotation(speaker: str, texts: Iterable[str]) -> str:
+    """What somebody says, in exact words: ``Ann: “Is noon fine?” “Or one?”``."""
+    quoted = " ".join(f"“{' '.join(text.split())}”" for text in texts)
+    name = " ".join(speaker.split())
+    return f"{name}: {quoted}" if name else quoted
 
 
 def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:

@@ -1,6 +1,6 @@
 """The records that flow through Dialogist: immutable, made of plain values.
 
-reader -> Dialogue -writer-> Draft -ground-> Statement -> Summary
+reader -> Dialogue -writer-> WriterOutput (drafts) -ground-> Statement -> Summary
 """
 
 import json
@@ -156,8 +156,9 @@ class Draft:
     """A sentence as a writer hands it in; `dialogist.grounding.ground` makes a `Statement` of it.
 
     ``lines`` are the numbers, from 0, of the utterances that it says it rests on, ``section`` the
-    part of the form that it belongs to. ``quotes``: where the text is made of the dialogue's own
-    words, their places. ``importance``: how likely a summary must hold it, between 0 and 1.
+    part of the form that it belongs to; ``owner`` and ``deadline`` are those of an action.
+    ``quotes``: where the text is made of the dialogue's own words, their places. ``importance``:
+    how likely a summary must hold it, between 0 and 1.
     """
 
     text: str
@@ -165,12 +166,15 @@ class Draft:
     section: str = ""
     quotes: tuple[EvidenceSpan, ...] = ()
     importance: float | None = None
+    owner: str = ""
+    deadline: str = ""
 
 
 Verdict: TypeAlias = Literal[
     "quoted",  # words of the dialogue, with their speaker
     "supported",  # a verifier accepts it
-    "doubtful",  # nothing verifies it
+    "unverified",  # nothing has judged it, and no number or name in it is unheard of
+    "doubtful",  # a verifier does not find it in the dialogue, or no line comes near it
     "contradicted",  # the dialogue speaks against it: see reasons
 ]
 
@@ -182,7 +186,9 @@ class Statement:
     ``evidence`` is the best first; of what is quoted it is all that the statement rests on.
     ``reasons`` say in plain words why the verdict is what it is. ``importance``: how likely a
     summary must hold the statement, not how likely it is true, so do not filter by it. ``profile``
-    names the fields of the user profile that it rests on, such as ``profile.city``.
+    names the fields of the user profile that it rests on, such as ``profile.city``. ``owner`` and
+    ``deadline`` are those of an action. ``replaced``: what the writer wrote and nothing supports,
+    where a quote stands in its place.
     """
 
     text: str
@@ -190,10 +196,13 @@ class Statement:
     end: int = 0
     section: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
-    verdict: Verdict = "doubtful"
+    verdict: Verdict = "unverified"
     reasons: tuple[str, ...] = ()
     importance: float | None = None
     profile: tuple[str, ...] = ()
+    owner: str = ""
+    deadline: str = ""
+    replaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +224,7 @@ WarningKind: TypeAlias = Literal[
     "not_read",  # nothing was summarized; reason says why
     "length",  # a wish for the length could not be met
     "input",  # what was changed before reading
+    "unsupported",  # statements that nothing supports were replaced by quotes, or dropped
 ]
 
 
@@ -226,17 +236,44 @@ class Warning:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class WriterOutput:
+    """What a writer hands in: the sentences in order, and what to know of them as a whole."""
+
+    drafts: tuple[Draft, ...]
+    warnings: tuple[Warning, ...] = ()
+
+
 Status: TypeAlias = Literal[
     "ok",  # every statement is quoted or supported
-    "warning",  # a statement is contradicted: its reasons say why
-    "unchecked",  # no statement is contradicted, and nothing verifies some of them
+    "warning",  # a statement is contradicted or doubtful: its reasons say why
+    "unchecked",  # nothing has judged some of the statements
     "low_confidence",  # no statement mattered or had room
     "too_short",  # fewer than six words were said
     "unsupported_language",  # the writer does not read it; no text
     "empty",  # there is nothing to summarize; no text
+    "refused",  # the language model declines to write; no text
     "error",  # this dialogue failed; reason has an error id that is also on stderr; no text
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was sent to a language model for one dialogue.
+
+    ``to`` is its address (host and port), ``masked`` whether personal data were masked before.
+    ``requests`` were answered by it, ``cached`` from the cache; tokens are those of requests and
+    answers, ``cost`` in the currency of the prices that were given, if any were.
+    """
+
+    to: str
+    masked: bool
+    requests: int = 0
+    cached: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +282,7 @@ class Summary:
 
     ``status`` says whether it can be used as it is, and ``reason`` why. ``statements`` are all of
     ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that of the
-    weights which it used.
+    weights which it used. ``sent``: to which language models, and how much.
     """
 
     text: str
@@ -258,6 +295,7 @@ class Summary:
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     writer: str = ""
     licence: str = ""
+    sent: tuple[Sent, ...] = ()
 
     def to_json(self) -> dict[str, JSON]:
         """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
@@ -304,7 +342,7 @@ def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
     statements = []
     for sentence in record.get("sentences") or record.get("key_points") or ():
         start, end = sentence.get("start", 0), sentence.get("end", 0)
-        verdict = _VERDICTS.get(sentence.get("kind", "free"), "doubtful")
+        verdict = _VERDICTS.get(sentence.get("kind", "free"), "unverified")
         statements.append(
             {
                 **sentence,
@@ -357,6 +395,8 @@ MaskStage: TypeAlias = Literal["input", "output"]
 """Where personal data are masked: in what the writer reads, or in what is shown."""
 MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 """Whose names are masked."""
+Unsupported: TypeAlias = Literal["quote", "mark", "drop"]
+"""What becomes of a statement that nothing supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +407,8 @@ class SummaryOptions:
     most so many, in whole statements. ``focus``: only what is about this speaker. ``perspective``:
     people by name or by role; ``names``: speakers by another name. ``mask``: where personal data
     are masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
+    ``unsupported``: whether words of the dialogue take the place of a statement that nothing
+    supports, or it is marked or dropped.
 
     Raises:
         UsageError: a value is none of those that there are.
@@ -380,6 +422,7 @@ class SummaryOptions:
     mask: MaskStage | None = None
     mask_names: MaskedNames = "none"
     evidence: bool = True
+    unsupported: Unsupported = "quote"
 
     def __post_init__(self) -> None:
         choices = {
@@ -388,6 +431,7 @@ class SummaryOptions:
             "mask": (None, *get_args(MaskStage)),
             "mask_names": get_args(MaskedNames),
             "evidence": (True, False),
+            "unsupported": get_args(Unsupported),
         }
         for name, values in choices.items():
             if getattr(self, name) not in values:

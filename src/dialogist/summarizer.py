@@ -12,14 +12,15 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from dialogist import __version__
-from dialogist.errors import DialogistError, ModelError, UsageError
-from dialogist.grounding import ground
+from dialogist.errors import Declined, DialogistError, ModelError, UsageError
+from dialogist.grounding import ground, settle
 from dialogist.language.detection import language_of
 from dialogist.language.tokens import counted, words_in
 from dialogist.records import (
     JSON,
     Coverage,
     Dialogue,
+    Sent,
     Statement,
     Status,
     Summary,
@@ -28,7 +29,7 @@ from dialogist.records import (
     Warning,
     to_json,
 )
-from dialogist.writers import Writer, open_writer
+from dialogist.writers import SENT, Writer, open_writer
 
 if TYPE_CHECKING:
     from dialogist.forms.fill import FilledForm
@@ -91,18 +92,27 @@ class Summarizer:
     def __init__(
         self,
         writer: Writer | str = "highlights",
-        verifier: "Verifier | None" = None,
+        verifier: "Verifier | str | None" = "auto",
         form: "Form | str | Path | None" = None,
     ) -> None:
         """``writer``: one, or its name (`dialogist.writers.open_writer`); ``form``: one, the name
-        of a bundled one, or its file. Without a ``verifier`` what is not quoted is doubtful.
+        of a bundled one, or its file. ``verifier``: one, how (`dialogist.grounding.verification`:
+        ``auto``, ``model``, ``local``, ``rules``), or the name of a writer that is a language
+        model; without one what is not quoted is unverified.
 
         Raises:
             UsageError: there is no such writer.
             ConfigError: the form is at fault; names the line.
         """
         self.writer = open_writer(writer) if isinstance(writer, str) else writer
-        self.verifier = verifier
+        self.verifier: Verifier | None = None
+        if isinstance(verifier, str):
+            if verifier != "auto" or hasattr(self.writer, "chat"):
+                from dialogist.grounding.verification import open_verifier
+
+                self.verifier = open_verifier(verifier, self.writer)
+        else:
+            self.verifier = verifier
         self.form: Form | None = None
         if isinstance(form, str | Path):
             from dialogist.forms.form_file import load_form  # takes a while to load
@@ -181,6 +191,7 @@ class Summarizer:
         return {
             "dialogist": __version__,
             "writer": self.writer.name,
+            "verifier": self.verifier.name if self.verifier is not None else "",
             "form": form,
             "options": to_json(options),
         }
@@ -192,17 +203,26 @@ class Summarizer:
             ModelError: the writer can write nothing at all.
         """
         begin = time.perf_counter()
+        sent: dict[str, Sent] = {}
+        SENT.set(sent)
         try:
             result = self._result(dialogue, options)
         except ModelError:
             raise
+        except Declined as error:
+            summary = failed(dialogue, error)
+            result = Result(replace(summary, status="refused"), Dialogue((), dialogue.id))
         except Exception as error:  # a bug of ours, or of a writer: the others go on
             summary = failed(dialogue, error, tells=options.mask is None)
             result = Result(summary, Dialogue((), dialogue.id))
         timings = {**result.summary.timings, "total": round(time.perf_counter() - begin, 6)}
         writer = self.writer
         summary = replace(
-            result.summary, timings=timings, writer=writer.name, licence=writer.licence
+            result.summary,
+            timings=timings,
+            writer=writer.name,
+            licence=writer.licence,
+            sent=tuple(sent.values()),
         )
         return replace(result, summary=summary)
 
@@ -235,12 +255,22 @@ class Summarizer:
         if summary is not None:
             return Result(summary, dialogue, None, notes)
         begin = time.perf_counter()
-        drafts = self.writer.write(dialogue, self.form, options)
-        written = time.perf_counter()
-        summary = summary_of(dialogue, ground(dialogue, drafts, self.verifier), options)
+        written = self.writer.write(dialogue, self.form, options)
+        wrote = time.perf_counter()
+        statements = ground(dialogue, written.drafts, self.verifier)
+        unsupported = 0
+        if any(statement.verdict != "quoted" for statement in statements):
+            statements, unsupported = settle(dialogue, statements, options.unsupported)
+        summary = summary_of(dialogue, statements, options)
+        warnings = written.warnings
+        if unsupported:
+            count = counted(unsupported, "statements that nothing supports")
+            what = "left out" if options.unsupported == "drop" else "replaced by what was said"
+            warnings += (Warning("unsupported", f"{count}: {what}"),)
+        summary = replace(summary, warnings=(*summary.warnings, *warnings))
         timings = {
-            "write": round(written - begin, 6),
-            "ground": round(time.perf_counter() - written, 6),
+            "write": round(wrote - begin, 6),
+            "ground": round(time.perf_counter() - wrote, 6),
         }
         filled = None
         if self.form is not None:
@@ -261,8 +291,8 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
     status: Status = "ok"
     reason = ""
     said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
-    contradicted = [s for s in statements if s.verdict == "contradicted"]
-    doubtful = sum(statement.verdict == "doubtful" for statement in statements)
+    flagged = [s for s in statements if s.verdict in ("contradicted", "doubtful")]
+    unverified = sum(statement.verdict == "unverified" for statement in statements)
     if said < FEWEST_WORDS:
         status, reason = "too_short", f"only {counted(said, 'words')} said"
     elif not statements and options.words is not None:
@@ -272,12 +302,13 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
     elif not statements:
         about = "" if options.focus is None else f" about {options.focus}"
         status, reason = "low_confidence", f"nothing was said that matters{about}"
-    elif contradicted:
-        more = f" (and {len(contradicted) - 1} more)" if len(contradicted) > 1 else ""
-        status, reason = "warning", "; ".join(contradicted[0].reasons) + more
-    elif doubtful:
+    elif flagged:
+        worst = min(flagged, key=lambda s: s.verdict != "contradicted")
+        more = f" (and {len(flagged) - 1} more)" if len(flagged) > 1 else ""
+        status, reason = "warning", ("; ".join(worst.reasons) or worst.verdict) + more
+    elif unverified:
         checked = counted(len(statements), "statements")
-        status, reason = "unchecked", f"{doubtful} of {checked} not verified"
+        status, reason = "unchecked", f"{unverified} of {checked} not verified"
     return Summary(
         " ".join(statement.text for statement in statements),
         dialogue.id,

@@ -27,7 +27,7 @@ from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import alone_in, reading, write_text_atomically
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.language.tokens import split_sentences
-from dialogist.records import Dialogue, Draft, SummaryOptions
+from dialogist.records import Dialogue, Draft, SummaryOptions, WriterOutput
 from dialogist_lab.data.batching import (
     Encoded,
     EncodedPair,
@@ -400,7 +400,7 @@ class ModelWriter:
         self.trained = trained
         self.name, self.licence = f"model:{trained.recipe.name}", trained.recipe.licence
 
-    def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> list[Draft]:
+    def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> WriterOutput:
         """The sentences that the model writes; it knows no forms and no lengths.
 
         Of a model that plans, each is in the section of its key point.
@@ -409,9 +409,13 @@ class ModelWriter:
         pack = self.trained.preparation.pack
         labels = [] if pack is None else [pack.labels[i] for i in written.hypothesis.key_points]
         parts = zip(labels, written.parts, strict=True) if labels else [("", written.text)]
-        return [
-            Draft(text, section=label) for label, part in parts for text in split_sentences(part)
-        ]
+        return WriterOutput(
+            tuple(
+                Draft(text, section=label)
+                for label, part in parts
+                for text in split_sentences(part)
+            )
+        )
 
 
 def open_run(path: str) -> ModelWriter:

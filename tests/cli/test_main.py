@@ -127,7 +127,7 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
         (("summarize", "--format", "jsom"), 2, "'jsom' is not one of 'text', 'json'"),
         (("summarize", "--words", "0"), 2, "--words"),
         (("summarize", "--writer", "highlight"), 2, "did you mean 'highlights'?"),
-        (("summarize", "--writer", "endpoint:http://a/v1#b"), 2, "say --allow-network"),
+        (("summarize", "--writer", "openai:http://a/v1#b"), 2, "say --allow-network"),
         (("summarize", "--form", "meetin"), 2, "did you mean 'meeting'"),
         (("summarize", "--speaker", "Agent"), 2, "write it as OLD=NEW"),
         (("summarize", "--speaker", "A=C", "--speaker", "B=C"), 2, "both be called"),
@@ -209,7 +209,7 @@ def test_signals(dialogist, number, code):
 
 def test_doctor(dialogist):
     facts = json.loads(dialogist("doctor", "--format", "json").out)
-    assert facts["writers"][:2] == ["highlights", "endpoint"]
+    assert facts["writers"][:2] == ["highlights", "openai"]
     assert facts["packages"]["pydantic"]
     assert {"serve", "endpoint"} <= facts["extras"].keys()
-    assert "writers: highlights, endpoint" in dialogist("doctor").out
+    assert "writers: highlights, openai" in dialogist("doctor").out

@@ -25,14 +25,19 @@ def test_evidence(case: dict) -> None:
 
 @pytest.mark.parametrize("case", CASES["sure"], ids=lambda case: case["statement"])
 def test_numbers_and_names_that_nobody_said(case: dict) -> None:
-    judgement = SureRules().verify(TALKS[case["talk"]].utterances, case["statement"])
-    assert [reason.removeprefix("nobody says ") for reason in judgement.reasons] == case[
-        "nobody says"
-    ]
-    assert judgement.probability == (0.0 if case["nobody says"] else None)
+    complaints = SureRules(TALKS[case["talk"]].utterances).complaints(case["statement"])
+    assert [reason.removeprefix("nobody says ") for reason in complaints] == case["nobody says"]
 
 
 def test_a_line_that_is_cited_is_evidence_whatever_it_says() -> None:
     talk = TALKS["lunch"]
     assert find_evidence(talk, "Penguins swim.") == ()
     assert find_evidence(talk, "Penguins swim.", (1, 9, -1)) == (EvidenceSpan(1, 0, 25, 0.0),)
+
+
+def test_cited_lines_that_hold_nothing_are_corrected() -> None:
+    turns = "Ann: The report is due on Tuesday.\n" + "Bo: Well.\nAnn: Hm.\n" * 3 + "Bo: Tea now.\n"
+    talk = Dialogue.from_text(turns)
+    assert [s.utterance for s in find_evidence(talk, "The report is due on Tuesday.", (7,))] == [0]
+    assert [s.utterance for s in find_evidence(talk, "The report is due.", (0, 1))] == [0, 1]
+    assert [s.utterance for s in find_evidence(talk, "The report is due.", (0, 7))] == [0]

@@ -55,7 +55,7 @@ def test_text() -> None:
         "Bo lends Ann 15. (contradicted: nobody says 15; it *is* so)",
         '    [1] Ann: "Can you lend me *fifty* dollars?"',
         '    [2] Bo: "Yes. [2J"',
-        "All is <b>well</b>. (doubtful)",
+        "All is <b>well</b>. (unverified)",
         "",
         "Status: warning: nobody says 15",
     ]
@@ -72,7 +72,7 @@ def test_markdown() -> None:
         "- Bo lends Ann 15. *(contradicted: nobody says 15; it \\*is\\* so)*",
         '    - \\[1\\] Ann: "Can you lend me \\*fifty\\* dollars?"',
         '    - \\[2\\] Bo: "Yes. \\[2J"',
-        "- All is \\<b\\>well\\</b\\>. *(doubtful)*",
+        "- All is \\<b\\>well\\</b\\>. *(unverified)*",
         "",
         "> **Status: warning: nobody says 15**",
         "",
@@ -95,7 +95,7 @@ def test_several_summaries() -> None:
     assert json.loads("".join(rendered([], "json"))) == []
     rows = list(csv.DictReader(io.StringIO("".join(rendered(results, "csv")))))
     assert list(rows[0]) == list(CSV_COLUMNS)
-    assert (rows[0]["verdicts"], rows[0]["warnings"]) == ("contradicted, doubtful, quoted", "1")
+    assert (rows[0]["verdicts"], rows[0]["warnings"]) == ("contradicted, quoted, unverified", "1")
     assert "".join(rendered(results, "csv", ["writer", "id"])).splitlines() == [
         "writer,id",
         "w,a-1",

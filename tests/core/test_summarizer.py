@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,14 +48,14 @@ def one(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
     ("drafts", "status", "verdicts"),
     [
         ([QUOTE], "ok", ["quoted"]),
-        ([QUOTE, Draft("The agent will call on Friday.")], "unchecked", ["quoted", "doubtful"]),
+        ([QUOTE, Draft("The agent will call on Friday.")], "unchecked", ["quoted", "unverified"]),
         ([Draft("The agent will call on Monday the 13th.")], "warning", ["contradicted"]),
         ([], "low_confidence", []),
         ([Draft("  "), QUOTE], "ok", ["quoted"]),
     ],
 )
 def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[str]) -> None:
-    summary = one(drafts=lambda _: drafts).summary
+    summary = one(drafts=lambda _: drafts, unsupported="mark").summary
     assert summary.status == status
     assert [statement.verdict for statement in summary.statements] == verdicts
     assert (summary.writer, summary.licence) == ("scripted", "MIT")
@@ -229,20 +230,30 @@ def test_what_the_profile_knows_of_the_customers_own_things() -> None:
 class Sure:
     """A verifier that believes what has a certain word."""
 
-    def verify(self, evidence, statement: str) -> Judgement:
-        assert [u.text for u in evidence] == [CALL.utterances[2].text]
-        return Judgement(0.9 if "Friday" in statement else 0.1, ("I looked",))
+    name = "sure"
+
+    def verify(self, dialogue: Dialogue, statements: list[Any]) -> list[Judgement]:
+        cited = [dialogue.utterances[span.utterance] for s in statements for span in s.evidence]
+        assert set(cited) == {CALL.utterances[2]}
+        return [
+            Judgement("supported" if "Friday" in s.text else "doubtful", ("I looked",))
+            for s in statements
+        ]
 
 
-def test_a_verifier_has_the_last_word_unless_a_rule_is_sure() -> None:
+def test_a_verifier_has_the_last_word_unless_a_rule_speaks_against_it() -> None:
     drafts = [
         Draft("A call on Friday.", (2,)),
         Draft("A call.", (2,)),
+        Draft("A call on the 13th.", (2,)),
         Draft("On Friday 13.", (2,)),
     ]
-    [summary] = Summarizer(Scripted(lambda _: drafts), Sure()).summarize([CALL])
-    assert [s.verdict for s in summary.statements] == ["supported", "doubtful", "contradicted"]
-    assert [s.reasons for s in summary.statements] == [("I looked",)] * 2 + [("nobody says 13",)]
+    [summary] = Summarizer(Scripted(lambda _: drafts), Sure()).summarize([CALL], unsupported="mark")
+    assert [s.verdict for s in summary.statements] == [
+        "supported", "doubtful", "contradicted", "doubtful",
+    ]  # fmt: skip
+    assert [s.reasons for s in summary.statements][:2] == [("I looked",)] * 2
+    assert summary.statements[3].reasons == ("nobody says 13",)
 
 
 def test_without_evidence() -> None:

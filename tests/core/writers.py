@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialogist.records import Dialogue, Draft, SummaryOptions
+from dialogist.records import Dialogue, Draft, SummaryOptions, WriterOutput
 
 
 @dataclass
@@ -18,6 +18,6 @@ class Scripted:
     at_once: int = 1
     read: list[Dialogue] = field(default_factory=list)
 
-    def write(self, dialogue: Dialogue, form: Any, options: SummaryOptions) -> list[Draft]:
+    def write(self, dialogue: Dialogue, form: Any, options: SummaryOptions) -> WriterOutput:
         self.read.append(dialogue)
-        return self.drafts(dialogue)
+        return WriterOutput(tuple(self.drafts(dialogue)))

@@ -30,11 +30,11 @@ def test_text():
         '- Cy: "I\'ll call the supplier tomorrow morning." [5]\n'
         '\nOpen questions\n- Anna: "Who pays for the buttons and the remote control?" – '
         'Bo: "I don\'t know." [6] [7]\n'
-        "\nSummary\n- The group decided to use rubber buttons. (doubtful) [1]\n"
+        "\nSummary\n- The group decided to use rubber buttons. (unverified) [1]\n"
         '    [1] Anna: "OK, shall we use rubber buttons then?"\n'
-        "- Cy will call the supplier. (doubtful) [5]\n"
+        "- Cy will call the supplier. (unverified) [5]\n"
         '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
-        "- It was a short meeting. (doubtful)\n"
+        "- It was a short meeting. (unverified)\n"
     )
 
 

@@ -29,7 +29,7 @@ SERVICE = Dialogue.from_text(_SERVICE.strip())
 def written(dialogue: Dialogue, **options: object) -> list[str]:
     """The statements of a summary."""
     chosen = SummaryOptions().changed(**options)
-    return [draft.text for draft in Highlights().write(dialogue, None, chosen)]
+    return [draft.text for draft in Highlights().write(dialogue, None, chosen).drafts]
 
 
 def _reading(*turns: str) -> Reading:
@@ -137,7 +137,7 @@ def test_nothing_is_told_of_nothing() -> None:
 
 
 def test_drafts_quote_exact_words() -> None:
-    for draft in Highlights().write(SERVICE, None, SummaryOptions()):
+    for draft in Highlights().write(SERVICE, None, SummaryOptions()).drafts:
         assert draft.importance is not None
         assert draft.quotes
         for span in draft.quotes:

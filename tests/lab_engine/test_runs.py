@@ -87,9 +87,9 @@ def test_from_a_recipe_to_summaries(
     writer = open_run(str(folder))
     assert (writer.name, writer.licence) == ("model:tiny", "")
     dialogues = list(read_dialogues(data_folder / "dev.jsonl"))
-    drafts = writer.write(dialogues[0], None, SummaryOptions())
+    drafts = writer.write(dialogues[0], None, SummaryOptions()).drafts
     assert [draft.text for draft in drafts] == ["Ann and Bo meet at noon"]
-    assert writer.write(Dialogue(()), None, SummaryOptions()) == []
+    assert writer.write(Dialogue(()), None, SummaryOptions()).drafts == ()
     trained = TrainedModel.load(folder)
     assert isinstance(trained.model, Transformer)
     together = [w.text for w in trained.write(dialogues)]

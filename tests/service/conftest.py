@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 import uvicorn
 
-from dialogist.records import Draft
+from dialogist.records import Draft, WriterOutput
 from dialogist.service import tables
 from dialogist.service.keys import add_key
 from dialogist.service.server import config_of, create_app
@@ -114,4 +114,4 @@ class Slow:
     def write(self, dialogue, form, options):
         self.begun.append(dialogue.id)
         assert self.go.wait(20)
-        return [Draft(dialogue.utterances[0].text)]
+        return WriterOutput((Draft(dialogue.utterances[0].text),))

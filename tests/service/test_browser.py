@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from tests.service.conftest import listening
 
-from dialogist.records import Draft
+from dialogist.records import Draft, WriterOutput
 from dialogist.service.keys import add_key
 from dialogist.service.tables import open_store
 
@@ -162,7 +162,8 @@ class Parrot:
         self.said = said
 
     def write(self, dialogue, form, options):
-        return [Draft(text, (min(number, 2),)) for number, text in enumerate(self.said)]
+        said = enumerate(self.said)
+        return WriterOutput(tuple(Draft(text, (min(n, 2),)) for n, text in said))
 
 
 @pytest.mark.slow
@@ -175,6 +176,7 @@ def test_payloads_in_every_place_run_nowhere(chromium, tmp_path):
         turns = [{"speaker": p, "text": p} for p in PAYLOADS]
         for payload in PAYLOADS:
             body = {"id": payload, "utterances": turns, "review": True, "profile": {"x": payload}}
+            body["options"] = {"unsupported": "mark"}
             reply = httpx2.post(f"{service[0]}v1/summaries", json=body, headers=bearer)
             assert reply.status_code == 200
         with signed_in(chromium, service, bypass_csp=True) as page:

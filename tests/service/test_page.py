@@ -9,7 +9,7 @@ from tests.service.conftest import Slow, ask
 from tests.service.test_api import CALL
 from tests.service.test_store import rows_of
 
-from dialogist.records import Dialogue, Draft, Statement, Summary
+from dialogist.records import Dialogue, Draft, Statement, Summary, WriterOutput
 from dialogist.service import page, tables
 from dialogist.service.problems import Problem
 from dialogist.service.view import edits_between, view_of
@@ -184,7 +184,8 @@ class Doubted(Slow):
 
     def write(self, dialogue, form, options):
         quote = dialogue.utterances[0].text[:20]
-        return [Draft(f"Guest: {quote}", (0,)), Draft("Zoe has 45 porters.", (1,))]
+        said = (Draft(f"Guest: {quote}", (0,)), Draft("Zoe has 45 porters.", (1,)))
+        return WriterOutput(said)
 
 
 def test_readers_say_whether_a_warning_is_right(engine):

@@ -55,15 +55,16 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SummaryWork:
-    """Summaries by a writer, in a form if there is one: see `Summarizer`."""
+    """Summaries by a writer and a verifier, in a form if there is one: see `Summarizer`."""
 
     writer: str
+    verifier: str
     options: SummaryOptions
     form: "Form | None" = None
 
     def open(self) -> Opened:
         """Load the writer."""
-        summarizer = Summarizer(self.writer, form=self.form)
+        summarizer = Summarizer(self.writer, self.verifier, self.form)
 
         def records(dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
             return (result.to_json() for result in summarizer.results(dialogues, self.options))

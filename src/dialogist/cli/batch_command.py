@@ -12,6 +12,7 @@ import typer
 from dialogist.cli.console import Meter, note
 from dialogist.cli.flags import (
     AllowNetwork,
+    Cache,
     Evidence,
     Focus,
     FormName,
@@ -19,12 +20,18 @@ from dialogist.cli.flags import (
     Mask,
     MaskNames,
     PerspectiveName,
+    PromptFile,
     Quiet,
+    SendUnmasked,
     Speaker,
+    UnsupportedName,
+    VerifierName,
+    Verify,
     Words,
     WriterName,
     open_summarizer,
     summary_options,
+    writer_flags,
 )
 from dialogist.cli.inputs import (
     Column,
@@ -123,6 +130,12 @@ def batch(
         typer.Option(min=1, help="Seconds for a dialogue after which its worker is replaced."),
     ] = 600,
     writer: WriterName = "highlights",
+    verify: Verify = "auto",
+    verifier: VerifierName = "",
+    unsupported: UnsupportedName = "quote",
+    prompt: PromptFile = None,
+    cache: Cache = None,
+    send_unmasked: SendUnmasked = False,
     form: FormName = None,
     length: LengthName = "medium",
     words: Words = None,
@@ -156,8 +169,9 @@ def batch(
         raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
     check_apart(output, inputs)
     options = summary_options(
-        speaker, length, words, focus, perspective, mask, mask_names, evidence
+        speaker, length, words, focus, perspective, mask, mask_names, evidence, unsupported
     )
+    named = writer_flags(writer, verify, verifier, prompt, cache, send_unmasked)
     read = read_options(
         input_format,
         column,
@@ -167,14 +181,14 @@ def batch(
         by_neighbours=by_neighbours,
         internal_notes=internal_notes,
     )
-    summarizer = open_summarizer(writer, form)
+    summarizer = open_summarizer(named, form)
     recent = None if since is None else Since.parse(since)
     if sample is not None:
         origins = origins_of(inputs, recent, (), note)
         return _show_sample(summarizer, options, origins, read, sample)
     folder, sink = _destination(output, state, format)
     plan = JobPlan(
-        SummaryWork(writer, options, summarizer.form),
+        SummaryWork(*named, options, summarizer.form),
         folder,
         sink,
         workers,

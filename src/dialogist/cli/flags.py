@@ -1,16 +1,25 @@
 """Flags that several commands share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dialogist.cli.console import silence
 from dialogist.cli.inputs import pairs
 from dialogist.cli.output_formats import Facts
-from dialogist.records import Length, MaskedNames, MaskStage, Perspective, SummaryOptions
+from dialogist.errors import UsageError
+from dialogist.records import (
+    Length,
+    MaskedNames,
+    MaskStage,
+    Perspective,
+    SummaryOptions,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
+    from dialogist.grounding.verification import VerifyMode
     from dialogist.summarizer import Summarizer
 
 FORMAT_HELP = "Form of the output (default: by the suffix of --output, else {usual})."
@@ -51,7 +60,8 @@ AllowNetwork = Annotated[
     typer.Option(
         "--allow-network",
         callback=_allow,
-        help="Talk to other machines: send dialogues to a writer behind an endpoint.",
+        help="Talk to other machines: send dialogues, masked, to a language model there.",
+        envvar="DIALOGIST_ALLOW_NETWORK",
     ),
 ]
 WriterName = Annotated[
@@ -59,8 +69,57 @@ WriterName = Annotated[
     typer.Option(
         "--writer",
         envvar="DIALOGIST_WRITER",
-        help="Who writes: highlights (quotes, the default), endpoint:URL#MODEL (a language model), "
-        "or a writer that another package adds.",
+        help="Who writes: highlights (quotes, the default), ollama:MODEL, llamacpp, vllm:MODEL, "
+        "openai:URL#MODEL, a file of summaries; `dialogist writers` lists all.",
+    ),
+]
+_PANEL = "Writer and proof"
+Verify = Annotated[
+    Literal["auto", "model", "local", "rules"],
+    typer.Option(
+        help="Who judges what is written: the writer's own model (auto, if it is one), or sure "
+        "rules alone.",
+        envvar="DIALOGIST_VERIFY",
+        rich_help_panel=_PANEL,
+    ),
+]
+VerifierName = Annotated[
+    str,
+    typer.Option(
+        "--verifier",
+        metavar="WRITER",
+        envvar="DIALOGIST_VERIFIER",
+        help="Another language model judges, named as for --writer.",
+        rich_help_panel=_PANEL,
+    ),
+]
+UnsupportedName = Annotated[
+    Unsupported,
+    typer.Option(
+        "--unsupported",
+        envvar="DIALOGIST_UNSUPPORTED",
+        help="What nothing supports: replace it by what was said, mark it, or drop it.",
+        rich_help_panel=_PANEL,
+    ),
+]
+PromptFile = Annotated[
+    Path | None,
+    typer.Option("--prompt", help="Another prompt for a language model.", rich_help_panel=_PANEL),
+]
+Cache = Annotated[
+    str | None,
+    typer.Option(
+        metavar="on|off|FOLDER",
+        help="Where answers that were paid for are kept.",
+        rich_help_panel=_PANEL,
+    ),
+]
+SendUnmasked = Annotated[
+    bool,
+    typer.Option(
+        "--send-unmasked",
+        help="Send dialogues to another machine without masks.",
+        rich_help_panel="Privacy",
     ),
 ]
 FormName = Annotated[
@@ -104,6 +163,7 @@ def summary_options(
     mask: MaskStage | None = None,
     mask_names: MaskedNames = "none",
     evidence: bool = True,
+    unsupported: Unsupported = "quote",
 ) -> SummaryOptions:
     """The flags as options of a summary.
 
@@ -111,15 +171,41 @@ def summary_options(
         UsageError: a --speaker is not OLD=NEW, or flags do not go together.
     """
     names = pairs(speaker, "--speaker", "OLD=NEW")
-    return SummaryOptions(length, words, focus, perspective, names, mask, mask_names, evidence)
+    return SummaryOptions(
+        length, words, focus, perspective, names, mask, mask_names, evidence, unsupported
+    )
 
 
-def open_summarizer(writer: str, form: str | None) -> "Summarizer":
-    """A summarizer by the flags ``--writer`` and ``--form``.
+def writer_flags(
+    writer: str,
+    verify: "VerifyMode" = "auto",
+    verifier: str = "",
+    prompt: Path | None = None,
+    cache: str | None = None,
+    send_unmasked: bool = False,
+) -> tuple[str, str]:
+    """The flags as the names of a writer and a verifier, for `Summarizer`.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    if verifier and verify not in ("auto", "model"):
+        raise UsageError(f"--verifier {verifier} goes with --verify model")
+    if not (prompt or cache or send_unmasked):
+        return writer, verifier or verify
+    from dialogist.writers import with_settings
+
+    shared = {"cache": cache, "send_unmasked": "true" if send_unmasked else ""}
+    named = with_settings(writer, {"prompt": prompt and prompt.absolute(), **shared})
+    return named, with_settings(verifier, shared) if verifier else verify
+
+
+def open_summarizer(writer: tuple[str, str], form: str | None) -> "Summarizer":
+    """A summarizer by the flags.
 
     Raises:
         DialogistError: see `dialogist.summarizer.Summarizer`.
     """
     from dialogist.summarizer import Summarizer
 
-    return Summarizer(writer, form=form)
+    return Summarizer(*writer, form)

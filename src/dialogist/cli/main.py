@@ -24,6 +24,7 @@ COMMANDS = {
     "summarize": ("Summaries", "summarize_command:summarize_files"),
     "batch": ("Summaries", "batch_command:batch"),
     "forms": ("Summaries", "forms_command:app"),
+    "writers": ("Summaries", "writers_command:writers"),
     "mask": ("Summaries", "mask_command:mask"),
     "serve": ("Service", "service_command:serve"),
     "client": ("Service", "service_command:client"),
@@ -43,6 +44,7 @@ ALIASES = {"templates": "forms"}
 EXAMPLES = {
     "summarize": (
         "dialogist summarize chat.txt",
+        "dialogist summarize chat.txt --writer ollama:qwen2.5",
         "dialogist summarize calls/*.txt --form call --output calls.csv",
         "dialogist summarize tickets.jsonl --output summaries.jsonl --resume",
     ),
@@ -51,6 +53,7 @@ EXAMPLES = {
         "dialogist batch 'calls/*.jsonl' --output summaries --workers 4",
         "dialogist batch 'sqlite:///desk.db#calls' --output summaries --format parquet",
     ),
+    "writers": ("dialogist writers", "dialogist writers llamacpp:8081"),
     "mask": (
         "dialogist mask calls.jsonl --output masked.jsonl",
         "dialogist mask calls.jsonl --names speakers --table masks.jsonl --output masked.jsonl",

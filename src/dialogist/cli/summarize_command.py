@@ -15,6 +15,7 @@ from dialogist.cli.console import Meter, note, tell_failures
 from dialogist.cli.flags import (
     FORMAT_HELP,
     AllowNetwork,
+    Cache,
     Evidence,
     Focus,
     FormName,
@@ -23,12 +24,18 @@ from dialogist.cli.flags import (
     MaskNames,
     OutputFile,
     PerspectiveName,
+    PromptFile,
     Quiet,
+    SendUnmasked,
     Speaker,
+    UnsupportedName,
+    VerifierName,
+    Verify,
     Words,
     WriterName,
     open_summarizer,
     summary_options,
+    writer_flags,
 )
 from dialogist.cli.inputs import (
     Column,
@@ -63,6 +70,12 @@ if TYPE_CHECKING:
 def summarize_files(
     files: Files = None,
     writer: WriterName = "highlights",
+    verify: Verify = "auto",
+    verifier: VerifierName = "",
+    unsupported: UnsupportedName = "quote",
+    prompt: PromptFile = None,
+    cache: Cache = None,
+    send_unmasked: SendUnmasked = False,
     form: FormName = None,
     length: LengthName = "medium",
     words: Words = None,
@@ -118,8 +131,9 @@ def summarize_files(
     if resume and not is_resumable:
         raise UsageError("--resume goes with --output FILE.jsonl")
     options = summary_options(
-        speaker, length, words, focus, perspective, mask, mask_names, evidence
+        speaker, length, words, focus, perspective, mask, mask_names, evidence, unsupported
     )
+    named = writer_flags(writer, verify, verifier, prompt, cache, send_unmasked)
     read = read_options(
         input_format,
         column,
@@ -131,7 +145,7 @@ def summarize_files(
         strict=strict,
     )
     sources = sources_of(files, output)
-    summarizer = open_summarizer(writer, form)
+    summarizer = open_summarizer(named, form)
     sections = [s.title for s in summarizer.form.sections] if summarizer.form else []
     known = (*CSV_COLUMNS, *sections, *MORE_COLUMNS)
     wanted = [name.strip() for name in columns.split(",") if name.strip()]

@@ -195,6 +195,8 @@ class _Filler:
             return list(self._profile(section)), False
         if source == "key_points":
             return written + self._key_points(section), False
+        if source == "headline":
+            return written, False
         return written or self._quoted(section), False
 
     def _focused(self, entries: list[Entry]) -> list[Entry]:
@@ -342,6 +344,8 @@ def _stated(statement: Statement) -> Entry:
         statement.evidence,
         statement.verdict,
         statement.reasons,
+        statement.owner,
+        statement.deadline,
         profile=statement.profile,
     )
 
@@ -383,7 +387,7 @@ _Escape: TypeAlias = Callable[[str], str]
 
 _SHOWN = 3  # utterances named behind an entry; JSON has all
 _SEVERAL = "the dialogue has several"
-_LINES = ("field", "title", "speakers", "profile")
+_LINES = ("field", "headline", "title", "speakers", "profile")
 """Sources of sections that are one line."""
 
 

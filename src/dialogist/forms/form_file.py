@@ -22,6 +22,7 @@ FieldSource: TypeAlias = Literal[
     "decisions",  # what was said to be decided, or was proposed and accepted
     "actions",  # what was promised, or asked for and agreed to, with its owner and deadline
     "questions",  # what was answered with "I don't know", or asked last and never answered
+    "headline",  # the matter and its outcome in a few words, of a writer that writes
     "title",  # the topic that the corpus gives, or words that the dialogue repeats
     "speakers",  # who speaks, with roles
     "profile",  # the user profile, field by field
@@ -41,7 +42,7 @@ _OPTIONS: Mapping[FieldSource, frozenset[str]] = {
     **dict.fromkeys(("issue", "done", "outcome"), frozenset(("max",))),
     # "labels": of forms for earlier versions, without effect
     **dict.fromkeys(("decisions", "actions", "questions"), frozenset(("labels", "max"))),
-    **dict.fromkeys(("title", "speakers"), frozenset()),
+    **dict.fromkeys(("headline", "title", "speakers"), frozenset()),
     "profile": frozenset(("fields", "max")),
 }
 """The keys of a section that mean something with its source, beside those of `_EVERYWHERE`."""

@@ -1,22 +1,29 @@
 """Grounding: drafts become statements with exact evidence, a verdict, and reasons for it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dialogist.records import Dialogue, Draft, EvidenceSpan, Statement, Utterance, Verdict
+from dialogist.plain_text import quotation
+from dialogist.records import (
+    Dialogue,
+    Draft,
+    Statement,
+    Unsupported,
+    Utterance,
+    Verdict,
+)
 
 if TYPE_CHECKING:
-    from dialogist.grounding.verification import Verifier
+    from dialogist.grounding.verification import Judgement, Verifier
 
 # What quotes do not need is imported where it is needed: most summaries are made of quotes.
 
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that steer a terminal, and halves of characters, which no file can hold."""
-
-_SUPPORTED = 0.5
-"""A verifier's probability from which on a statement counts as supported."""
+_QUOTED_LINES = 2
+"""Utterances that take the place of a statement."""
 
 
 def ground(
@@ -25,53 +32,131 @@ def ground(
     """The drafts as statements of a text in which one space stands between two.
 
     Drafts that quote keep their places and need no verdict. Of all others the evidence is looked
-    for, in the lines that they cite if they cite any. ``verifier`` judges them by it; before that a
-    number or name that nobody said contradicts them, and so does nothing else here.
+    for, first in the lines that they cite. ``verifier`` judges them by it, all of a dialogue at
+    once; before that a number or name that nobody said contradicts them, and nothing else here.
     """
-    known = dialogue.utterances + tuple(Utterance("", v) for v in dialogue.profile.values())
-    statements: list[Statement] = []
-    place = 0
+    statements = []
     for draft in drafts:
         text = " ".join(_NO_TEXT.sub(" ", draft.text).split())
         if not text:
             continue
         evidence = draft.quotes
-        verdict: Verdict = "quoted"
-        reasons: tuple[str, ...] = ()
-        if not draft.quotes:
+        if not evidence:
             from dialogist.grounding.evidence import find_evidence
 
             evidence = find_evidence(dialogue, text, draft.lines)
-            verdict, reasons = _judged(dialogue, text, evidence, verifier, known)
-        end = place + len(text)
         statements.append(
-            Statement(text, place, end, draft.section, evidence, verdict, reasons, draft.importance)
+            Statement(
+                text,
+                section=draft.section,
+                evidence=evidence,
+                verdict="quoted" if draft.quotes else "doubtful",
+                importance=draft.importance,
+                owner=draft.owner,
+                deadline=draft.deadline,
+            )
         )
-        place = end + 1
-    if not dialogue.profile:
-        return statements
-    from dialogist.grounding.profile import ProfileFields
-
-    fields = ProfileFields(dialogue)
-    return [replace(statement, profile=fields.of(statement)) for statement in statements]
+    if any(statement.verdict != "quoted" for statement in statements):
+        statements = _judged(dialogue, statements, verifier)
+    return list(_placed(dialogue, statements))
 
 
 def _judged(
-    dialogue: Dialogue,
-    text: str,
-    evidence: Sequence[EvidenceSpan],
-    verifier: "Verifier | None",
-    known: Sequence[Utterance],
-) -> tuple[Verdict, tuple[str, ...]]:
+    dialogue: Dialogue, statements: list[Statement], verifier: "Verifier | None"
+) -> list[Statement]:
+    """The statements with their verdicts."""
     from dialogist.grounding.verification import SureRules
 
-    if reasons := SureRules().verify(known, text).reasons:
-        return "contradicted", reasons
-    if not evidence:
+    known = dialogue.utterances + tuple(Utterance("", v) for v in dialogue.profile.values())
+    rules = SureRules(known)
+    complaints = {n: rules.complaints(claim_of(s)) for n, s in enumerate(statements)}
+    open_ = [n for n, s in enumerate(statements) if s.verdict != "quoted" and s.evidence]
+    judgements: dict[int, Judgement] = {}
+    if verifier is not None and open_:
+        asked = verifier.verify(dialogue, [statements[n] for n in open_])
+        judgements = dict(zip(open_, asked, strict=True))
+    judged = []
+    for n, statement in enumerate(statements):
+        if statement.verdict != "quoted":
+            verdict, reasons = _verdict(statement, complaints[n], judgements.get(n))
+            statement = replace(statement, verdict=verdict, reasons=reasons)
+        judged.append(statement)
+    return judged
+
+
+def _verdict(
+    statement: Statement, complaints: tuple[str, ...], judgement: "Judgement | None"
+) -> tuple[Verdict, tuple[str, ...]]:
+    if complaints:
+        if judgement is None or judgement.verdict != "supported":
+            return "contradicted", complaints
+        if any(map(str.isdecimal, "".join(complaints))):  # a name a verifier may know better
+            return "doubtful", complaints
+    if not statement.evidence:
         return "doubtful", ("no line of the dialogue supports it",)
-    cited = [dialogue.utterances[n] for n in sorted({span.utterance for span in evidence})]
-    if verifier is None:
-        return "doubtful", ("nothing verifies it: compare it with the lines below",)
-    judgement = verifier.verify(cited, text)
-    is_supported = judgement.probability is not None and judgement.probability >= _SUPPORTED
-    return ("supported" if is_supported else "doubtful"), judgement.reasons
+    if judgement is None:
+        return "unverified", ("nothing verifies it: compare it with the lines below",)
+    return judgement.verdict or "doubtful", judgement.reasons
+
+
+def claim_of(statement: Statement) -> str:
+    """All that a statement says, its owner and deadline included."""
+    behind = [f"{name}: {value}" for name, value in _action(statement) if value]
+    return f"{statement.text} ({'; '.join(behind)})" if behind else statement.text
+
+
+def _action(statement: Statement) -> tuple[tuple[str, str], tuple[str, str]]:
+    return ("who", statement.owner), ("by when", statement.deadline)
+
+
+def settle(
+    dialogue: Dialogue, statements: Sequence[Statement], unsupported: Unsupported
+) -> tuple[list[Statement], int]:
+    """What becomes of statements that nothing supports; how many were replaced or dropped.
+
+    ``quote``: the words of the lines that come nearest take their place, each once; a statement
+    that no line comes near is dropped. One that nothing has judged yet stays as it is.
+    """
+    if unsupported == "mark":
+        return list(statements), 0
+    kept: list[Statement] = []
+    count = 0
+    quoted = {s.text for s in statements if s.verdict == "quoted"}
+    for statement in statements:
+        if statement.verdict in ("quoted", "supported", "unverified"):
+            kept.append(statement)
+            continue
+        count += 1
+        spans = sorted(statement.evidence[:_QUOTED_LINES], key=lambda span: span.utterance)
+        said = [dialogue.utterances[span.utterance] for span in spans]
+        quotes = zip(said, spans, strict=True)
+        text = " ".join(quotation(u.speaker, [u.text[s.start : s.end]]) for u, s in quotes)
+        if unsupported == "quote" and text and text not in quoted:
+            quoted.add(text)
+            kept.append(
+                replace(
+                    statement,
+                    text=text,
+                    evidence=tuple(replace(span, score=1.0) for span in spans),
+                    verdict="quoted",
+                    owner="",
+                    deadline="",
+                    replaced=statement.text,
+                )
+            )
+    return list(_placed(dialogue, kept)), count
+
+
+def _placed(dialogue: Dialogue, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements with their places in the text, and what they rest on of the profile."""
+    fields = None
+    if dialogue.profile:
+        from dialogist.grounding.profile import ProfileFields
+
+        fields = ProfileFields(dialogue)
+    place = 0
+    for statement in statements:
+        end = place + len(statement.text)
+        profile = fields.of(statement) if fields is not None else ()
+        yield replace(statement, start=place, end=end, profile=profile)
+        place = end + 1

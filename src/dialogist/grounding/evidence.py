@@ -16,6 +16,8 @@ from dialogist.records import Dialogue, EvidenceSpan
 _LEAST = 0.12  # a line with less is no evidence
 _FURTHER = 0.2  # a further line adds at least so much that no line before it holds
 _MOST = 3  # lines of a sentence
+_NEAR = 3  # lines between a question and its answer
+_FAR_MORE = 0.35  # of a statement that a line holds, where its writer cites others that hold none
 _SPEAKER = 0.5  # more for a line whose speaker the sentence names
 _ANSWER = 0.5  # of what the question before it holds, for the answer of another speaker
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff]+")
@@ -79,16 +81,25 @@ def find_evidence(
 ) -> tuple[EvidenceSpan, ...]:
     """The spans of at most three utterances a sentence that a statement rests on, best first.
 
-    ``lines``: the numbers of those that its writer cites; then others are not looked at, and each
-    cited line is evidence. A score is the share of the sentence's terms, weighted by rarity, that
-    the utterance holds, and more where its speaker is named; 1 at most. A statement that shares
-    nothing with the dialogue has no evidence.
+    ``lines``: the numbers of those that its writer cites. They are the evidence, unless another
+    line holds much of the statement and they hold nothing of it and stand nowhere near that line.
+    A score is the share of the sentence's terms, weighted by rarity, that the utterance holds, and
+    more where its speaker is named; 1 at most. A statement that shares nothing with the dialogue
+    has no evidence.
     """
     index = dialogue.cache.get("lines")
     if not isinstance(index, Lines):
         index = dialogue.cache["lines"] = Lines(dialogue)
     cited = [n for n in dict.fromkeys(lines) if 0 <= n < len(dialogue.utterances)]
     spans: dict[int, EvidenceSpan] = {}
+    if cited:
+        holds = find_evidence(dialogue, text)
+        held = [span for span in holds if span.utterance in cited]
+        near = [n for n in cited if any(abs(n - span.utterance) <= _NEAR for span in holds)]
+        if holds and not held and holds[0].score >= _FAR_MORE and not near:
+            return holds
+        if holds and held and near:
+            cited = near
     for start, end in sentence_spans(text):
         terms = evidence_terms(text[start:end])
         for span in _of_sentence(index, terms, cited):

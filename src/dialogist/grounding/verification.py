@@ -1,59 +1,120 @@
 """Verification: whether what was said bears a statement out."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from dialogist.errors import UsageError
 from dialogist.language.people import NICKNAMES, SHORT_FORMS, has_names, name_mentions
+from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, Quantity, may_hold, quantities
-from dialogist.language.tokens import OPENERS, folded, words_in
-from dialogist.records import Utterance
+from dialogist.language.tokens import OPENERS, folded
+from dialogist.records import Dialogue, Statement, Utterance, Verdict
+
+if TYPE_CHECKING:
+    from dialogist.writers import Writer
+
+_DIGITS = re.compile(r"\d+")
+_COUNTED = 12  # things that a summary may have counted itself
 
 
 class Judgement(NamedTuple):
-    """How likely the evidence bears a statement out, None: not known; and why, in plain words."""
+    """Whether the dialogue bears a statement out (None: not known), and why, in plain words.
 
-    probability: float | None
+    ``probability``: how likely it does, where a verifier says.
+    """
+
+    verdict: Verdict | None
     reasons: tuple[str, ...] = ()
+    probability: float | None = None
 
 
 class Verifier(Protocol):
     """Judges statements by the utterances that they rest on."""
 
-    def verify(self, evidence: Sequence[Utterance], statement: str) -> Judgement:
-        """Whether the utterances, in their order, bear the statement out."""
+    @property
+    def name(self) -> str: ...
+
+    def verify(self, dialogue: Dialogue, statements: Sequence[Statement]) -> list[Judgement]:
+        """Whether the dialogue bears each statement out, given their evidence; in their order."""
         ...
 
 
+VerifyMode: TypeAlias = Literal["auto", "model", "local", "rules"]
+"""Who judges: the writer's own language model where there is one (auto), it or an error (model), a
+verifier of this machine (local; until one is trained the sure rules), the sure rules alone."""
+
+
+def open_verifier(mode: str, writer: "Writer") -> Verifier | None:
+    """The verifier of a `VerifyMode`, or behind the name of a writer that is a language model;
+    None: the sure rules alone.
+
+    Raises:
+        UsageError: there is no such mode, and no language model of that name.
+    """
+    from dialogist.writers import open_writer
+
+    if mode in ("local", "rules"):
+        return None
+    asked = writer if mode in ("auto", "model") else open_writer(mode)
+    chat = getattr(asked, "chat", None)
+    if chat is None:
+        if mode == "auto":
+            return None
+        raise UsageError(f"{asked.name} is no language model: name one with --verifier")
+    from dialogist.grounding.asking import AskingVerifier
+
+    return AskingVerifier(chat)
+
+
 class SureRules:
-    """Complains of a number or a name that is not in the evidence, and of nothing else."""
+    """Complains of a number or a name that nobody says, and of nothing else."""
 
-    def verify(self, evidence: Sequence[Utterance], statement: str) -> Judgement:
-        """0 with a reason for each such number and name; else it cannot tell."""
-        text = "\n".join(f"{u.speaker}: {u.text}" for u in evidence)
-        missing = dict.fromkeys((*_numbers(text, statement), *_names(text, statement)))
-        reasons = tuple(f"nobody says {words}" for words in missing)
-        return Judgement(0.0 if reasons else None, reasons)
+    def __init__(self, evidence: Sequence[Utterance]) -> None:
+        """``evidence``: what was said, and what else is known."""
+        self._text = "\n".join(f"{u.speaker} {u.role}: {u.text}" for u in evidence)
 
+    @cached_property
+    def _stated(self) -> "StatedNumbers":
+        return StatedNumbers.of(quantities(self._text))
 
-def _numbers(text: str, statement: str) -> Iterator[str]:
-    if may_hold(statement):
-        stated = StatedNumbers.of(quantities(text))
-        for number in quantities(statement):
-            if not stated.support(number):
-                yield statement[number.start : number.end]
+    @cached_property
+    def _digits(self) -> set[str]:
+        return set(_DIGITS.findall(self._text))
 
+    @cached_property
+    def _letters(self) -> str:
+        return "".join(filter(str.isalnum, folded(self._text)))
 
-def _names(text: str, statement: str) -> Iterator[str]:
-    if not has_names(statement):
-        return
-    words = {folded(word) for word in words_in(text)}
-    words |= {part for word in words for part in word.replace("’", "'").split("'")}
-    for name in name_mentions(statement):
-        for word in name.words:
-            known = {word, *NICKNAMES.get(word, ()), *SHORT_FORMS.get(word, ())}
-            if words.isdisjoint(known) and word not in OPENERS and word.isalpha():
-                yield statement[name.start : name.end]
+    def complaints(self, statement: str) -> tuple[str, ...]:
+        """A reason for each number and name of the statement that nobody says."""
+        missing = dict.fromkeys((*self._numbers(statement), *self._names(statement)))
+        return tuple(f"nobody says {words}" for words in missing)
+
+    def _numbers(self, statement: str) -> Iterator[str]:
+        if may_hold(statement):
+            for number in quantities(statement):
+                words = statement[number.start : number.end]
+                digits = set(_DIGITS.findall(words))
+                if not digits and max(number.values, default=0) <= _COUNTED:
+                    continue  # "two photos": a summary may count
+                if not ((digits and digits <= self._digits) or self._stated.support(number)):
+                    yield words
+
+    def _names(self, statement: str) -> Iterator[str]:
+        """Words of names whose letters are nowhere: "uscellular" says "US Cellular"."""
+        if not has_names(statement):
+            return
+        for name in name_mentions(statement):
+            for word in name.words:
+                known = {word, *NICKNAMES.get(word, ()), *SHORT_FORMS.get(word, ())}
+                stems = {stem_of(k.removesuffix("'s").removesuffix("’s")) for k in known}
+                if word in OPENERS or not word.isalpha():
+                    continue
+                if not any(stem and stem in self._letters for stem in stems):
+                    yield statement[name.start : name.end]
 
 
 @dataclass(frozen=True, slots=True)

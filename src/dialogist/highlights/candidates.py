@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dialogist.language.reading import Reading
+from dialogist.plain_text import quotation
 from dialogist.records import EvidenceSpan
 
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
@@ -197,11 +198,8 @@ def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list
             start = unit.start + (opening.end() if opening else 0)
             spans.append(EvidenceSpan(unit.turn, start, unit.end))
         last = i
-    return [(_quotation(reading, label, spans), spans) for label, spans in quoted]
-
-
-def _quotation(reading: Reading, label: str, spans: Sequence[EvidenceSpan]) -> str:
-    words = (" ".join(reading.texts[s.utterance][s.start : s.end].split()) for s in spans)
-    quoted = " ".join(f"“{text}”" for text in words)
-    name = " ".join(label.split())
-    return f"{name}: {quoted}" if name else quoted
+    texts = reading.texts
+    return [
+        (quotation(label, (texts[s.utterance][s.start : s.end] for s in spans)), spans)
+        for label, spans in quoted
+    ]

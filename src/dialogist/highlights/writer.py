@@ -3,7 +3,7 @@
 from dialogist.highlights.network import bundled_network
 from dialogist.highlights.selection import MOST, USUAL, select
 from dialogist.language.reading import reading_of
-from dialogist.records import Dialogue, Draft, Length, SummaryOptions
+from dialogist.records import Dialogue, Draft, Length, SummaryOptions, WriterOutput
 
 # Words as a share of the dialogue's, at least and at most so many; and the usual share of them.
 _LENGTHS: dict[Length, tuple[float, int, int, float]] = {
@@ -21,7 +21,7 @@ class Highlights:
 
     name, licence, language, at_once = "highlights", "Apache-2.0", "en", 1
 
-    def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> list[Draft]:
+    def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> WriterOutput:
         """The statements in the order of the dialogue; they belong to no section of a form."""
         reading = reading_of(dialogue)
         focus = options.focus or ""
@@ -35,10 +35,12 @@ class Highlights:
         is_short = options.length == "short"
         highlights = select(reading, bundled_network(), budget, is_short, focus, usual)
         kept = {highlight.text: highlight for highlight in highlights}  # each once
-        return [
-            Draft(highlight.text, (), "", highlight.quotes, round(highlight.chance, 4))
-            for highlight in kept.values()
-        ]
+        return WriterOutput(
+            tuple(
+                Draft(highlight.text, (), "", highlight.quotes, round(highlight.chance, 4))
+                for highlight in kept.values()
+            )
+        )
 
 
 def open_highlights(options: str = "") -> Highlights:

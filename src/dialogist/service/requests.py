@@ -28,6 +28,7 @@ from dialogist.records import (
     MaskStage,
     Perspective,
     SummaryOptions,
+    Unsupported,
     Warning,
 )
 from dialogist.service.problems import Problem
@@ -55,6 +56,7 @@ class Options(Config):
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
     mask: MaskStage | None = None
     mask_names: MaskedNames = "none"
+    unsupported: Unsupported = "quote"
 
 
 QUERY = (*(name for name in Options.model_fields if name != "speakers"), "template")

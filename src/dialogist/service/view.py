@@ -129,7 +129,7 @@ def _parts(
     if filled is None:
         shown: dict[str, Any] = summary.to_json()
         for statement in shown["statements"]:
-            if statement["verdict"] not in ("doubtful", "contradicted"):
+            if statement["verdict"] not in ("unverified", "doubtful", "contradicted"):
                 statement["reasons"] = []
             yield statement["section"], statement["text"], statement
         return

@@ -1,10 +1,16 @@
 """Writers: whatever writes the sentences of a summary, found by its name; all of equal rank."""
 
+import os
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
+from urllib.parse import urlencode
 
 from dialogist.errors import UsageError, nearest
-from dialogist.records import Dialogue, Draft, SummaryOptions
+from dialogist.records import Dialogue, Sent, SummaryOptions, WriterOutput
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form
@@ -17,8 +23,16 @@ Each is called with what follows the colon of its name and returns a `Writer`.
 
 OWN_WRITERS = {
     "highlights": "dialogist.highlights.writer:open_highlights",
-    "endpoint": "dialogist.writers.endpoint:open_endpoint",
+    "openai": "dialogist.writers.language_model:open_openai",
+    "ollama": "dialogist.writers.language_model:open_ollama",
+    "llamacpp": "dialogist.writers.language_model:open_llamacpp",
+    "vllm": "dialogist.writers.language_model:open_vllm",
+    "file": "dialogist.writers.written_file:open_written_file",
 }
+
+
+SENT: ContextVar[dict[str, Sent] | None] = ContextVar("SENT", default=None)
+"""What this thread has sent since somebody put an empty mapping here, by address."""
 
 
 class Writer(Protocol):
@@ -43,24 +57,29 @@ class Writer(Protocol):
 
     def write(
         self, dialogue: Dialogue, form: "Form | None", options: SummaryOptions
-    ) -> list[Draft]:
+    ) -> WriterOutput:
         """The sentences of a summary in order; of ``form`` each says its section.
 
         Raises:
             DialogistError: this dialogue cannot be summarized; the others go on.
-            ModelError: none can; that ends the run.
+            Declined: the model behind it declines to write.
+            ModelError: nothing can be summarized at all; the run ends.
         """
         ...
 
 
 def open_writer(name: str) -> Writer:
-    """A writer by its name: ``highlights``, ``endpoint:URL#MODEL``, or another package's.
+    """A writer by its name: ``highlights``, ``ollama:MODEL``, ``openai:URL#MODEL``, or another
+    package's; the path of a file means ``file:PATH``.
 
     Raises:
         UsageError: there is no such writer; names the nearest.
         DialogistError: what follows the colon is wrong.
     """
-    kind, _, rest = name.partition(":")
+    kind, _, rest = re.sub(r"^(\w+)(?=[?#])", r"\1:", name).partition(":")
+    from_file = kind not in OWN_WRITERS and (os.sep in name or Path(name).suffix)
+    if from_file and Path(name).is_file():
+        kind, rest = "file", name
     if kind in OWN_WRITERS:
         module, _, member = OWN_WRITERS[kind].partition(":")
         return cast(Writer, getattr(import_module(module), member)(rest))
@@ -70,6 +89,15 @@ def open_writer(name: str) -> Writer:
     if opened is None:
         known = (*OWN_WRITERS, *plugin_names(WRITERS))
         raise UsageError(
-            f"writer '{name}': there is none{nearest(kind, known)} (there are: {', '.join(known)})"
+            f"writer '{name}': there is none{nearest(kind, known)} (there are: {', '.join(known)}, "
+            "or a file of summaries)"
         )
     return cast(Writer, opened(rest))
+
+
+def with_settings(name: str, settings: Mapping[str, object]) -> str:
+    """A writer's name with settings behind it, ``ollama:qwen?at_once=2``; those it has win."""
+    before = name.partition("?")[2]
+    given = {part.partition("=")[0] for part in before.split("&")}
+    more = {key: value for key, value in settings.items() if value and key not in given}
+    return name + ("&" if before else "?") * bool(more) + urlencode(more)

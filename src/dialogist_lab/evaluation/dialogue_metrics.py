@@ -23,7 +23,7 @@ class Support(Metric):
     """
 
     name = "faithfulness"
-    signature = "faithfulness 2 | dialogist.grounding.SureRules | statements: sentences"
+    signature = "faithfulness 3 | dialogist.grounding.SureRules | statements: sentences"
     columns = (
         MetricColumn("faithfulness.any", "Contradicted", "lower"),
         MetricColumn("faithfulness.statements", "Contradicted statements", "lower"),
@@ -33,9 +33,9 @@ class Support(Metric):
         """The numbers of one output; none where there is no dialogue."""
         if case.dialogue is None:
             return (0.0,) * 4
-        rules, turns = SureRules(), case.dialogue.utterances
+        rules = SureRules(case.dialogue.utterances)
         sentences = split_sentences(case.prediction)
-        wrong = sum(bool(rules.verify(turns, sentence).reasons) for sentence in sentences)
+        wrong = sum(bool(rules.complaints(sentence)) for sentence in sentences)
         return (*share_of(wrong > 0, 1), *share_of(wrong, len(sentences)))
 
 

@@ -5,6 +5,7 @@ BERT2BERT): its layers are the decoder's, too, whose attention over the source b
 one table of embeddings serves encoder, decoder and output. A pointer can be put on top of any.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -18,6 +19,8 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from dialogist.errors import ModelError
+from dialogist.files import network_allowed
+from dialogist.writers.language_model import LanguageModelWriter
 from dialogist_lab.decoding import State
 from dialogist_lab.models.generator import (
     Batch,
@@ -251,3 +254,55 @@ class Pretrained(Generator):
             state,
             decoded,
         )
+
+
+class HubModel:
+    """A model of the hub, or of a folder, in this process: what writers and verifiers ask."""
+
+    masks = False
+
+    def __init__(self, path: str, max_tokens: int = 1500) -> None:
+        """``path``: a folder, or a name on the hub (downloaded where the network is allowed).
+
+        Raises:
+            ModelError: there is no such model here.
+        """
+        self.name, self._max_tokens = f"hf:{path}", max_tokens
+        options = {"local_files_only": not network_allowed()}
+        try:
+            config = transformers.AutoConfig.from_pretrained(path, **options)
+            self._writes_anew = bool(config.is_encoder_decoder)
+            kind = "AutoModelForSeq2SeqLM" if self._writes_anew else "AutoModelForCausalLM"
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
+            self._model = getattr(transformers, kind).from_pretrained(path, **options).eval()
+        except (OSError, ValueError, KeyError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"hf:{path}: no model (--allow-network loads one): {reason}") from None
+        positions = getattr(config, "max_position_embeddings", None) or 512
+        self.context = int(positions) if positions < 1 << 20 else 8192
+
+    def complete(self, system: str, user: str, schema: object) -> tuple[str, bool]:
+        """The answer; a summarizer (T5, BART, Pegasus) reads the lines alone and writes text."""
+        if self._writes_anew:
+            text = "summarize: " + re.sub(r"^\[\d+\] ", "", user, flags=re.MULTILINE)
+        elif self._tokenizer.chat_template:
+            messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+            text = self._tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
+        else:
+            text = f"{system}\n\n{user}\n\n"
+        encoded = self._tokenizer(text, return_tensors="pt")
+        size = encoded["input_ids"].shape[1]
+        with torch.inference_mode():
+            tokens = self._model.generate(
+                **encoded, max_new_tokens=self._max_tokens, do_sample=False
+            )[0]
+        written = tokens if self._writes_anew else tokens[size:]
+        content = self._tokenizer.decode(written, skip_special_tokens=True)
+        return content, len(written) >= self._max_tokens
+
+
+def open_hub(path: str) -> LanguageModelWriter:
+    """``hf:FOLDER-OR-NAME``, a model of `transformers`; raises as `HubModel`."""
+    return LanguageModelWriter(HubModel(path))

@@ -1,0 +1,93 @@
+"""``dialogist writers``: who can write, what is reachable, what it reads at a time and costs."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from dialogist.cli.flags import AllowNetwork, FactsForm, OutputFile
+from dialogist.cli.output_formats import Facts, output_format_of, output_to
+from dialogist.errors import DialogistError
+from dialogist.plain_text import printable
+
+_KINDS = {
+    "highlights": "quotes of the dialogue itself; nothing to install or to pay",
+    "ollama:MODEL": "a model of Ollama on this machine",
+    "llamacpp[:PORT]": "the model of a llama.cpp server on this machine (8080)",
+    "vllm:MODEL": "a model of vLLM on this machine (8000)",
+    "openai:URL#MODEL": "a model behind any OpenAI-compatible address, masked if it is elsewhere",
+    "FILE": "summaries that another system wrote: JSON lines with id and summary",
+}
+_LOCAL = ("ollama:-", "llamacpp", "vllm:-")
+
+
+def writers(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[WRITER]...", help="Only these.")
+    ] = None,
+    output: OutputFile = None,
+    format: FactsForm = None,
+    allow_network: AllowNetwork = False,
+) -> int:
+    """List writers: which can be reached, how much they read at a time, what they cost."""
+    from dialogist.plugins import plugin_names
+    from dialogist.writers import WRITERS
+
+    kind = output_format_of(output, format, Facts.text)
+    facts = [_facts(name) for name in names or _LOCAL]
+    failed = bool(names) and any("fault" in fact for fact in facts)
+    with output_to(output):
+        if kind is Facts.json:
+            typer.echo(json.dumps(facts, indent=2))
+            return 3 if failed else 0
+        if not names:
+            for name, about in _KINDS.items():
+                typer.echo(f"{name:<18} {about}")
+            for name in plugin_names(WRITERS):
+                typer.echo(f"{f'{name}:...':<18} of another package or of the laboratory")
+            typer.echo("\non this machine:")
+        for fact in facts:
+            typer.echo(printable(f"{fact['writer']}: {_told(fact)}"))
+    return 3 if failed else 0
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """What can be said of a writer without asking it to write."""
+    from dialogist.writers import open_writer, with_settings
+    from dialogist.writers.chat import ChatModel
+
+    try:
+        writer = open_writer(
+            name if name == "highlights" else with_settings(name, {"cache": "off"})
+        )
+        fact: dict[str, Any] = {"writer": writer.name, "at_once": writer.at_once}
+        chat = getattr(writer, "chat", None)
+        if isinstance(chat, ChatModel):
+            config = chat.config
+            fact |= {
+                "models": chat.models(),
+                "context": chat.context,
+                "masked": chat.masks,
+                "price_in": config.price_in,
+                "price_out": config.price_out,
+                "budget": config.budget,
+            }
+    except DialogistError as error:
+        return {"writer": name.removesuffix(":-"), "fault": str(error)}
+    return fact
+
+
+def _told(fact: dict[str, Any]) -> str:
+    if "fault" in fact:
+        return f"not reachable ({fact['fault']})"
+    if "models" not in fact:
+        return "ready"
+    price = f"{fact['price_in']:g} and {fact['price_out']:g} a million tokens in and out"
+    parts = [
+        f"models {', '.join(fact['models']) or 'none'}",
+        f"reads {fact['context']:,} tokens at a time",
+        f"{fact['at_once']} dialogues at once",
+        price if fact["price_in"] or fact["price_out"] else "no price set",
+        "dialogues are sent masked" if fact["masked"] else "dialogues are sent as they are",
+    ]
+    return "; ".join(parts)

@@ -1,0 +1,133 @@
+"""Verification by asking: a language model judges each statement by the lines that it rests on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dialogist.grounding import claim_of
+from dialogist.grounding.evidence import find_evidence
+from dialogist.grounding.verification import Judgement
+from dialogist.plain_text import printable
+from dialogist.privacy.outbound import outbound
+from dialogist.records import Dialogue, Statement, Verdict
+from dialogist.writers.answers import objects_in, without_thoughts
+from dialogist.writers.chat import CHARACTERS_A_TOKEN, prompt_text
+from dialogist.writers.language_model import numbered_lines
+
+if TYPE_CHECKING:
+    from dialogist.writers.language_model import Chat
+
+VERIFY_PROMPT = "verify.txt"
+
+_AROUND = 2  # lines shown before and after a line of evidence
+_WHOLE = 60  # a dialogue of so many lines is shown whole: a later line may withdraw an earlier one
+_AT_A_TIME = 12  # statements of a request
+_LONGEST = 200  # characters of a reason
+_VERDICTS: Mapping[str, Verdict] = {
+    "supported": "supported",
+    "contradicted": "contradicted",
+    "not said": "doubtful",
+}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "verdicts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "statement": {"type": "integer"},
+                    "wrong": {"type": "string"},
+                    "verdict": {"type": "string", "enum": list(_VERDICTS)},
+                },
+                "required": ["statement", "wrong", "verdict"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["verdicts"],
+    "additionalProperties": False,
+}
+
+
+class AskingVerifier:
+    """Asks a language model about all statements of a dialogue, a few requests at most."""
+
+    def __init__(self, chat: "Chat") -> None:
+        self.chat, self.name = chat, f"model {chat.name}"
+        self._prompt = prompt_text(None, VERIFY_PROMPT)
+
+    def verify(self, dialogue: Dialogue, statements: Sequence[Statement]) -> list[Judgement]:
+        """The model's verdicts; of a statement that it says nothing about none is known.
+
+        Raises:
+            DataError: there is no usable answer.
+            ModelError: the model cannot be reached or used at all.
+        """
+        sent = outbound(dialogue, self.chat.masks)
+        judgements: dict[int, Judgement] = {}
+        for numbers in self._parts(dialogue, statements):
+            shown: set[int] = set()
+            claims = []
+            for place, number in enumerate(numbers, 1):
+                statement = statements[number]
+                cited = sorted({span.utterance for span in statement.evidence})
+                shown |= _lines_of(dialogue, statement)
+                lines = " ".join(str(n + 1) for n in cited)
+                claims.append(f"({place}) {sent.masked(claim_of(statement))} [lines {lines}]")
+            text = "\n".join(
+                ("Lines:", *_with_gaps(sent.dialogue, sorted(shown)), "", "Statements:", *claims)
+            )
+            content, _ = self.chat.complete(self._prompt, text, _SCHEMA)
+            for values in objects_in(without_thoughts(content), "verdict"):
+                which, wrong = values.get("statement"), values.get("wrong")
+                if type(which) is int and 0 < which <= len(numbers):
+                    reason = printable(wrong)[:_LONGEST] if isinstance(wrong, str) else ""
+                    judgements[numbers[which - 1]] = _judgement(str(values["verdict"]), reason)
+        silent = Judgement(None, ("the verifier says nothing about it",))
+        return [judgements.get(number, silent) for number in range(len(statements))]
+
+    def _parts(
+        self, dialogue: Dialogue, statements: Sequence[Statement]
+    ) -> Iterator[Sequence[int]]:
+        """Numbers of statements that fit into a request with their lines."""
+        room = self.chat.context * CHARACTERS_A_TOKEN // 2
+        part: list[int] = []
+        shown: set[int] = set()
+        for number, statement in enumerate(statements):
+            more = shown | _lines_of(dialogue, statement)
+            size = sum(len(dialogue.utterances[n].text) for n in more)
+            if part and (len(part) >= _AT_A_TIME or size > room):
+                yield part
+                part, more = [], _lines_of(dialogue, statement)
+            part.append(number)
+            shown = more
+        if part:
+            yield part
+
+
+def _judgement(verdict: str, reason: str) -> Judgement:
+    known = _VERDICTS.get(verdict.strip().lower().replace("_", " "))
+    if known == "supported":
+        return Judgement("supported", (), 1.0)
+    return Judgement(known or "doubtful", (reason or "not said in these words",), 0.0)
+
+
+def _lines_of(dialogue: Dialogue, statement: Statement) -> set[int]:
+    """The numbers of the lines to judge a statement by: all of a short dialogue, of a long one
+    those around its evidence and around what else comes near it."""
+    count = len(dialogue.utterances)
+    if count <= _WHOLE:
+        return set(range(count))
+    near = {
+        span.utterance for span in (*statement.evidence, *find_evidence(dialogue, statement.text))
+    }
+    return {n for m in near for n in range(m - _AROUND, m + _AROUND + 1) if 0 <= n < count}
+
+
+def _with_gaps(dialogue: Dialogue, numbers: Sequence[int]) -> Iterator[str]:
+    last = -1
+    for number in numbers:
+        if last >= 0 and number > last + 1:
+            yield "..."
+        yield from numbered_lines(dialogue, [number])
+        last = number
