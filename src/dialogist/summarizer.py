@@ -264,7 +264,7 @@ class Summarizer:
         summary = summary_of(dialogue, statements, options)
         warnings = written.warnings
         if unsupported:
-            count = counted(unsupported, "statements that nothing supports")
+            count = f"{counted(unsupported, 'statements')} that nothing supports"
             what = "left out" if options.unsupported == "drop" else "replaced by what was said"
             warnings += (Warning("unsupported", f"{count}: {what}"),)
         summary = replace(summary, warnings=(*summary.warnings, *warnings))

@@ -436,6 +436,7 @@ def test_names_of_writers() -> None:
         Summarizer("highlights", "model")
     with pytest.raises(UsageError, match="there is none"):
         open_writer("no/such/file.jsonl")
-    assert with_settings("a:b?at_once=2", {"at_once": 3, "cache": "off", "prompt": None}) == (
-        "a:b?at_once=2&cache=off"
-    )
+    settings = {"at_once": 3, "cache": "off", "prompt": None}
+    assert with_settings("ollama:b?at_once=2", settings) == "ollama:b?at_once=2&cache=off"
+    assert with_settings("llamacpp", settings) == "llamacpp?at_once=3&cache=off"
+    assert with_settings("highlights", settings) == "highlights"

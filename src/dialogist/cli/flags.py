@@ -197,6 +197,8 @@ def writer_flags(
 
     shared = {"cache": cache, "send_unmasked": "true" if send_unmasked else ""}
     named = with_settings(writer, {"prompt": prompt and prompt.absolute(), **shared})
+    if prompt and named == writer:
+        raise UsageError("--prompt goes with a --writer that is a language model")
     return named, with_settings(verifier, shared) if verifier else verify
 
 

@@ -96,7 +96,12 @@ def open_writer(name: str) -> Writer:
 
 
 def with_settings(name: str, settings: Mapping[str, object]) -> str:
-    """A writer's name with settings behind it, ``ollama:qwen?at_once=2``; those it has win."""
+    """A writer's name with settings behind it, ``ollama:qwen?at_once=2``; those it has win.
+
+    Of a writer that is no language model the name stays as it is.
+    """
+    if "language_model" not in OWN_WRITERS.get(re.split("[:?#]", name)[0], ""):
+        return name
     before = name.partition("?")[2]
     given = {part.partition("=")[0] for part in before.split("&")}
     more = {key: value for key, value in settings.items() if value and key not in given}
