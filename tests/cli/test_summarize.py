@@ -310,3 +310,25 @@ def test_forms_are_listed_shown_and_checked(dialogist, tmp_path):
     assert lines[0].startswith("mine.yaml: meeting ")
     assert any(line.startswith("  Actions: actions") for line in lines)
     assert any(line.startswith("plain: plain ") for line in lines)
+
+
+TEAM_CHAT = b"Ann: Where is my parcel, please?\nBo: It will come to you on Friday.\n"
+
+
+def test_a_team_sets_its_writer_once(dialogist, tmp_path, monkeypatch):
+    config = tmp_path / "config.yaml"
+    config.write_text("writer: file.jsonl\nunsupported: mark\nform: plain\n")
+    (tmp_path / "file.jsonl").write_text('{"summary": "Nobody said 4711."}\n')
+    monkeypatch.setenv("DIALOGIST_CONFIG", str(config))
+    told = dialogist("summarize", "-f", "json", input=TEAM_CHAT)
+    [record] = json.loads(told.out)
+    assert (record["writer"], record["filled"]["form"]) == ("file:file.jsonl", "plain")
+    assert record["statements"][0]["verdict"] == "contradicted"
+    [record] = json.loads(
+        dialogist("summarize", "-f", "json", "--writer", "highlights", input=TEAM_CHAT).out
+    )
+    assert record["writer"] == "highlights"
+    config.write_text("writter: a")
+    wrong = dialogist("summarize", input=TEAM_CHAT)
+    assert wrong.returncode == 2
+    assert "config.yaml: unknown key 'writter'; did you mean 'writer'?" in wrong.stderr.decode()

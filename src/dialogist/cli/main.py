@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -34,6 +35,9 @@ COMMANDS = {
     "doctor": ("Data and machine", "doctor_command:doctor"),
 }
 """Where the function of each command lies, or a typer application of several."""
+
+TEAM_COMMANDS = ("summarize", "batch", "serve", "annotate", "rate")
+"""Those whose flags a team's configuration file may set."""
 
 COMMAND_PLUGINS = "dialogist.commands"
 """The group of entry points by which other packages add commands; a dot makes a sub-command."""
@@ -192,7 +196,8 @@ def _run() -> int:
         is_completing = "_DIALOGIST_COMPLETE" in os.environ
         app = command_line("" if is_completing or not words else words[0])
         command = typer.main.get_command(app)
-        result = command.main(sys.argv[1:], "dialogist", standalone_mode=False)
+        usual = dict.fromkeys(TEAM_COMMANDS, team) if (team := _team_defaults()) else {}
+        result = command.main(sys.argv[1:], "dialogist", standalone_mode=False, default_map=usual)
     except Stopped as error:
         return _fail(f"{error}; run the same command again to go on", error.exit_code)
     except DialogistError as error:
@@ -206,6 +211,19 @@ def _run() -> int:
     except Exception as error:
         return _usage_or_bug(error, words)
     return result if isinstance(result, int) else 0
+
+
+def _team_defaults() -> dict[str, Any]:
+    """What a team sets once for all commands: the flags of `TeamConfig`, from a file."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    named = os.environ.get("DIALOGIST_CONFIG")
+    path = named or os.path.join(home, "dialogist", "config.yaml")
+    if not named and not os.path.isfile(path):
+        return {}
+    from dialogist.cli.team_config import TeamConfig
+    from dialogist.config import read_yaml
+
+    return TeamConfig.parse(read_yaml(Path(path)), path).model_dump(exclude_none=True)
 
 
 def _usage_or_bug(error: Exception, words: list[str]) -> int:
