@@ -16,6 +16,9 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 SCHEMA_VERSION = 4
 """Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
+FIRST_INSTANT = 1e8
+"""Times of at least so many seconds (three years) are counted from 1970, others from the start."""
+
 PROFILE = "profile"
 """The key of a record that holds what is known of a customer beside the dialogue.
 
@@ -28,14 +31,20 @@ PROFILE_PREFIX = f"{PROFILE}."
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One turn: who spoke, what was said, and (where known) in which role, such as ``agent``."""
+    """One turn: who spoke, what was said, and (where known) in which role, such as ``agent``.
+
+    ``start`` and ``end``: when it was said, in seconds from the beginning of the conversation, or
+    since 1970 (UTC), where the file says the day (see `FIRST_INSTANT`).
+    """
 
     speaker: str
     text: str
     role: str = ""
+    start: float | None = None
+    end: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no text.
+        """Refuse what is no text, or no time.
 
         Raises:
             UsageError: a field holds something else, such as None.
@@ -44,6 +53,27 @@ class Utterance:
             value = getattr(self, name)
             if not isinstance(value, str):
                 raise UsageError(f"Utterance: {name} must be text, not {type(value).__name__}")
+        for name in ("start", "end"):
+            value = getattr(self, name)
+            is_time = isinstance(value, int | float) and math.isfinite(value)
+            if value is not None and (not is_time or isinstance(value, bool)):
+                raise UsageError(f"Utterance: {name} must be seconds, not {value!r:.40}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What a reader made of a dialogue, and what it did not tell of it.
+
+    ``format`` is a name of `dialogist.formats.READERS`, ``utterances`` and ``speakers`` are
+    numbers. ``left_out`` counts by kind, in the plural (``{"internal notes": 2}``). ``warnings``
+    say what looks misread, and what to do about it.
+    """
+
+    format: str
+    utterances: int
+    speakers: int
+    left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +85,7 @@ class Dialogue:
     ``profile`` is what is known of the customer beside the dialogue (plan, city, earlier tickets):
     texts under the names of their fields. Lists of utterances and of references become tuples.
     ``is_verbatim``: it was read from JSON that has the same texts under the same numbers.
+    ``reading`` is what its reader says of it; None where no reader made it.
     ``cache`` keeps what is worked out of it once and asked for by several packages.
 
     Example:
@@ -68,6 +99,7 @@ class Dialogue:
     metadata: Mapping[str, JSON] = field(default_factory=dict, hash=False)
     profile: Mapping[str, str] = field(default_factory=dict, hash=False)
     is_verbatim: bool = field(default=False, compare=False, repr=False)
+    reading: ReadReport | None = field(default=None, compare=False, repr=False)
     cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

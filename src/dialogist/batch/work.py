@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 from dialogist.batch.sources import SourceItem
 from dialogist.errors import DialogistError, needs_extra
 from dialogist.formats import ReadProblem
-from dialogist.records import JSON, Dialogue, Summary, SummaryOptions, Utterance
+from dialogist.records import (
+    JSON,
+    Dialogue,
+    ReadReport,
+    Summary,
+    SummaryOptions,
+    Utterance,
+    to_json,
+)
 from dialogist.summarizer import Summarizer
 
 if TYPE_CHECKING:
@@ -77,8 +85,10 @@ def packed(item: SourceItem) -> bytes:
     if isinstance(item, ReadProblem):
         values: list[Any] = [place_of(item), item.reason]
     else:
-        turns = [[turn.speaker, turn.text, turn.role] for turn in item.utterances]
-        values = [item.id, turns, dict(item.metadata), dict(item.profile), item.is_verbatim]
+        turns = [[u.speaker, u.text, u.role, u.start, u.end] for u in item.utterances]
+        reading = to_json(item.reading) if item.reading is not None else None
+        facts = [dict(item.metadata), dict(item.profile), item.is_verbatim]
+        values = [item.id, turns, *facts, reading]
     return json.dumps(values, separators=(",", ":")).encode("ascii")
 
 
@@ -87,8 +97,10 @@ def unpacked(line: bytes) -> Dialogue | Summary:
     values = json.loads(line)
     if len(values) == 2:
         return Summary("", values[0], status="error", reason=values[1])
-    id, turns, *rest = values
-    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, (), *rest)
+    id, turns, metadata, profile, is_verbatim, reading = values
+    report = ReadReport(**{**reading, "warnings": tuple(reading["warnings"])}) if reading else None
+    utterances = tuple(Utterance(*turn) for turn in turns)
+    return Dialogue(utterances, id, (), metadata, profile, is_verbatim, report)
 
 
 def place_of(problem: ReadProblem) -> str:

@@ -1,5 +1,6 @@
 """What every reader shares: options, conditions, and how a bad record is reported."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -136,6 +137,13 @@ class ProblemReporter:
     strict: bool
     on_problem: Callable[[ReadProblem], None]
     on_note: Callable[[str], None] = no_note
+    left_out: Counter[str] = field(default_factory=Counter)
+    """What was left out since the last dialogue; `read_dialogues` hands it on in its reading."""
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count what is read but not told: ``notices``, ``reactions``; the plural of its kind."""
+        if count:
+            self.left_out[what] += count
 
     def __call__(self, line: int, reason: str) -> None:
         problem = ReadProblem(self.file, line, reason)

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from dialogist.formats.fields import (
 )
 from dialogist.formats.json_records import FileHead, Reader, head_of
 from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem
+from dialogist.formats.read_report import report_of
 from dialogist.formats.source import (
     ARROW,
     PARQUET,
@@ -113,7 +115,7 @@ def read_dialogues(
 
     report = ProblemReporter(str(origin), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(origin):
-        return read_slack_folder(origin, options, report)
+        return _reported(read_slack_folder(origin, options, report), "slack", report)
     files = _dataset_files(origin) or _known_files(origin, on_note)
     if not files:
         raise DataError(f"{origin}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
@@ -162,7 +164,7 @@ def _file(
 
     def dialogues() -> Iterator[Dialogue]:
         nonlocal is_empty
-        for dialogue in parse(source, options, report):
+        for dialogue in _reported(parse(source, options, report), name, report):
             is_empty = False
             yield dialogue
         if source.failure:
@@ -171,6 +173,16 @@ def _file(
             raise DataError(f"{source.name}: holds no dialogue")
 
     return dialogues()
+
+
+def _reported(
+    dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """The dialogues with what is said of their reading."""
+    for dialogue in dialogues:
+        reading = report_of(dialogue, name, report.left_out)
+        report.left_out.clear()
+        yield replace(dialogue, reading=reading)
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
