@@ -18,7 +18,7 @@ TICKETS = (
 @pytest.mark.parametrize("command", ["summarize", "mask", "data check"])
 def test_every_command_has_them(dialogist, command):
     shown = dialogist(*command.split(), "--help", env={"COLUMNS": "250"}).out
-    assert [flag for flag in (*FLAGS, "--internal-notes", "--strict") if flag not in shown] == []
+    assert [flag for flag in (*FLAGS, "--include-internal", "--strict") if flag not in shown] == []
 
 
 def test_what_was_decided_is_told_and_what_is_bad_is_counted(dialogist, tmp_path):
@@ -31,7 +31,7 @@ def test_what_was_decided_is_told_and_what_is_bad_is_counted(dialogist, tmp_path
     assert result.returncode == 3
     assert "t.csv:6: has no id in column 'ticket_id'" in told
     assert "read as cp1252" in told
-    assert "1 internal note left out" in told
+    assert "left out: 1 internal note (--include-internal tells them)" in told
 
 
 @pytest.mark.parametrize(

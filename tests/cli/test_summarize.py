@@ -32,9 +32,10 @@ def call(dialogist, tmp_path):
     return run
 
 
-def test_a_summary_on_stdout_and_nothing_else(call):
+def test_a_summary_on_stdout_and_what_was_read_on_stderr(call):
     result = call("--format", "jsonl", real=True)
-    assert (result.returncode, result.err) == (0, "")
+    told = "dialogist: call.txt: read as transcript: 4 utterances, 2 speakers\n"
+    assert (result.returncode, result.err) == (0, told)
     [line] = result.out.splitlines()
     summary = json.loads(line)
     assert (summary["schema_version"], summary["status"]) == (4, "ok")

@@ -115,7 +115,11 @@ def test_bare_strings_are_nameless_turns(read):
     assert dialogue.utterances == (Utterance("", "x"), Utterance("", "y"))
 
 
-text = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+# Without what could be UTF-8 that was read as Latin-1, which is put right.
+continuing = "".join(map(chr, range(0x80, 0xC0)))
+text = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters=continuing), max_size=20
+)
 said = text.filter(lambda t: t.strip())
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | text,
@@ -123,10 +127,13 @@ values = st.recursive(
     max_leaves=5,
 )
 names = text | st.sampled_from(["user", "Doctor", "客服", "agent_1"])
+times = st.none() | st.floats(0, 1e7)  # of recordings: moments are put in order
 roles = st.sampled_from(["", "user", "agent", "doctor", "judge"])
 dialogues = st.builds(
     Dialogue,
-    st.lists(st.builds(Utterance, names, said, roles), min_size=1, max_size=5).map(tuple),
+    st.lists(st.builds(Utterance, names, said, roles, times, times), min_size=1, max_size=5).map(
+        tuple
+    ),
     text.filter(bool),
     st.lists(text, max_size=3).map(tuple),
     st.dictionaries(text, values, max_size=3),
@@ -245,7 +252,7 @@ def test_conditions_on_records_and_on_turns(read, notes):
     assert one.metadata == {"team": "B"}
     one, _ = read(rows, "t.jsonl", where=(Condition.parse("kind!=x"),))
     assert turns(one) == [("Bo", "b")]
-    assert ["left out" in note for note in notes] == [True, True]
+    assert sum("left out" in note for note in notes) == 2
 
 
 def test_bodies_of_html(read):

@@ -178,7 +178,8 @@ broken block
 
 
 def test_whisper_and_whisperx(read):
-    words = [{"word": "a", "speaker": "S1"}, {"word": "b", "speaker": "S0"}, {"speaker": "S0"}]
+    words = [{"word": "a", "speaker": "S1"}, {"word": "b", "speaker": "S0"}]
+    words.append({"word": "c", "speaker": "S0"})
     segments = [
         {"text": " hi", "speaker": "S1"},
         {"text": " ho ", "words": words},

@@ -52,7 +52,7 @@ SAID = [
                 "Participants": [],
                 "Transcript": [{"ParticipantRole": "AGENT", "Content": "Hi."}],
             },
-            "aws",
+            "contact-lens",
             [("Agent", "Hi.")],
         ),
         (
@@ -93,4 +93,4 @@ def test_speakers_of_transcriptions(read, problems, record, name, turns):
 
 def test_two_channels_without_utterances_are_refused_with_advice(read, problems):
     read(json.dumps({"results": {"channels": [{}, {}]}}), "call.json")
-    assert "ask Deepgram for utterances=true" in problems[0].reason
+    assert "ask for utterances=true" in problems[0].reason

@@ -43,6 +43,7 @@ from dialogist.cli.inputs import (
     Where,
     check_apart,
     expected_records,
+    note_of_reading,
     read_options,
 )
 from dialogist.cli.summarize_command import tally
@@ -208,7 +209,7 @@ def batch(
             "output": shown_name(output) if state is not None else "",  # a folder may be moved
         }
         meter = _JobMeter(_expected(origins), quiet)
-        totals = run_job(plan, items_of(origins, read, note), about, meter, note)
+        totals = run_job(plan, items_of(origins, read, note_of_reading), about, meter, note)
         meter.finish(totals)
         return 3 if totals.failed else 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from dialogist.cli.console import Meter, note, tracked
+from dialogist.cli.console import Meter, filtered, note, tracked
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
@@ -67,8 +67,9 @@ Sorted = Annotated[
 InternalNotes = Annotated[
     bool,
     typer.Option(
+        "--include-internal",
         "--internal-notes",
-        help="Read internal notes (public=false), too.",
+        help="Tell internal and private notes, too.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -182,7 +183,7 @@ class InputReading:
 
         for file in files:
             try:
-                yield from read_dialogues(file, self.options, self._report, note)
+                yield from read_dialogues(file, self.options, self._report, note_of_reading)
             except DataError as error:
                 if len(files) == 1 or self.options.strict:
                     raise
@@ -199,6 +200,12 @@ class InputReading:
             count = counted(self.problems, "records")
             note(f"{count} could not be read; the others are done", own=True)
         return 3 if self.problems else 0
+
+
+def note_of_reading(text: str) -> None:
+    """Tell what was read: of a file's own line only its name is looked at for personal data."""
+    name, found, ours = text.partition(": read as ")
+    note(f"{filtered(name)}{found}{ours}" if found else text, own=bool(found))
 
 
 def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:

@@ -1,44 +1,37 @@
-"""JSON of other programs: chats of Slack, help desks, and transcriptions of recordings."""
+"""Exports with a shape of their own: Slack's folders, SMS as XML, and what is prepared.
+
+A function that is named under ``prepare`` in assets/formats/programs.yaml takes a record of a
+program and gives it turns under usual keys, or single words.
+"""
 
 import html
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import chain, groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.documents import message_text
 from dialogist.formats.fields import (
-    Record,
     RecordSelection,
     id_under,
     json_kind,
     list_under,
     objects_under,
-    require_text,
     text_or_empty,
-    text_under,
 )
-from dialogist.formats.generic import RoleMessage, group_messages
-from dialogist.formats.json_records import JsonValue, convert_records, json_values, record_reader
-from dialogist.formats.read_options import BadRecord, Dialogues, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.generic import WORDS, RoleMessage, group_messages, turns_at
+from dialogist.formats.json_records import Program, json_values
+from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, open_source
-from dialogist.language.roles import role_in_data, role_of
-from dialogist.language.tokens import counted
-from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.formats.turns import People, Person, TurnReader, person_of, seconds_of
+from dialogist.records import JSON, Utterance
 
 _USERS = "users.json"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MENTION = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,500})(?:\|(?P<label>[^<>]{0,500}))?>")
-# Notices of the channel itself.
-_EVENT = re.compile(
-    r"(?:channel|group)_(?:join|leave|topic|purpose|name|archive|unarchive)|bot_(?:add|remove)|"
-    r"pinned_item|tombstone"
-)
 
 
 class _Post(NamedTuple):
@@ -55,8 +48,8 @@ def read_slack(source: Source, options: ReadOptions, report: ProblemReporter) ->
     day = source.stem.rpartition("/")[2]
     folder = source.path.parent if source.path is not None else None
     channel = folder.name if folder is not None and _DAY.fullmatch(day) else ""
-    posts = (_Post(channel, day, line, value) for line, value, _ in json_values(source, report))
-    users = _users(folder, folder.parent) if folder is not None else {}
+    posts = (_Post(channel, day, line, value) for line, value, *_ in json_values(source, report))
+    users = _users(folder, folder.parent) if folder is not None else []
     yield from _threads(posts, users, source.stem, options, report)
 
 
@@ -83,372 +76,270 @@ def _posts(day: Path, options: ReadOptions, report: ProblemReporter) -> Iterator
     except DataError as error:
         of_file(0, str(error).removeprefix(f"{day}: "))
         return
-    for line, value, _ in json_values(source, of_file):
+    for line, value, *_ in json_values(source, of_file):
         yield _Post(day.parent.name, day.stem, line, value)
 
 
-def _users(*folders: Path) -> dict[str, str]:
-    """The names of users by id, from the first of the folders that has them."""
+def _users(*folders: Path) -> list[Any]:
+    """What the first of the folders that has a list of users knows of them."""
     path = next((f / _USERS for f in folders if (f / _USERS).is_file()), None)
     try:
         users = json.loads(path.read_text("utf-8")) if path else []
     except (ValueError, OSError, RecursionError):
-        return {}
-    listed = users if isinstance(users, list) else []
-    return {str(user.get("id")): _name(user) for user in listed if isinstance(user, dict)}
-
-
-def _name(user: Record) -> str:
-    profile = user.get("profile")
-    places = [profile, user] if isinstance(profile, dict) else [user]
-    keys = ("display_name", "real_name", "name")
-    names = (text_or_empty(place, key) for key in keys for place in places)
-    return next(filter(None, names), "")
+        return []
+    return users if isinstance(users, list) else []
 
 
 def _threads(
     posts: Iterator[_Post],
-    users: Mapping[str, str],
+    users: list[Any],
     stem: str,
     options: ReadOptions,
     report: ProblemReporter,
 ) -> Dialogues:
     """The dialogues of posts: each thread, and the rest of each day."""
-    selection = RecordSelection(options)
-    kept: list[tuple[_Post, Record, str]] = []  # with the time stamp of its thread
+    selection = RecordSelection(options, report)
+    reader = TurnReader({}, Program(), report.leave_out)
+    reader.people.learn({"users": users})
+    kept: list[tuple[_Post, list[Utterance], str]] = []  # with the time stamp of its thread
     threads: set[str] = set()
-    events = 0
     for post in posts:
         try:
             if not isinstance(post.value, dict):
                 raise BadRecord(f"holds {json_kind(post.value)}, not a message")
+            if not selection.takes(post.value):
+                continue
             id_under(post.value, "user")
             stamp, thread = id_under(post.value, "ts"), id_under(post.value, "thread_ts")
+            told = reader.utterances(_worded(post.value, reader.people), "the message")
         except BadRecord as error:
             report(post.line, str(error))
             continue
-        if not selection.takes(post.value):
-            continue
-        if _EVENT.fullmatch(text_or_empty(post.value, "subtype")):
-            events += 1
-        else:
-            kept.append((post, post.value, thread or stamp))
+        kept.append((post, [u for u in told if u.text], thread or stamp))
         if thread and thread != stamp:
             threads.add(thread)
-    if events:
-        report.note(f"{counted(events, 'notices')} left out (who joined a channel, its topic ...)")
 
     def messages() -> Iterator[RoleMessage]:
-        for post, value, thread in kept:
-            if not (text := _text(value, users)):
-                continue
+        for post, told, thread in kept:
             place = thread if thread in threads else post.day
             identity = f"{post.channel}/{place}" if post.channel else f"{stem}:{place}"
             if options.one_dialogue or (place == post.day and not post.channel):
                 identity = stem
-            author = id_under(value, "user")
-            profile = value.get("user_profile") or value.get("bot_profile")
-            name = _name(profile) if isinstance(profile, dict) else ""
-            other = name or text_or_empty(value, "username")
-            speaker = users.get(author) or other or author or "bot"
-            utterance = Utterance(speaker, text, role_of(speaker))
-            yield RoleMessage(identity, post.line, utterance, id_under(value, "ts"))
+            yield from (RoleMessage(identity, post.line, utterance) for utterance in told)
 
     yield from group_messages(messages(), options, report)
-    selection.tell(report)
+    selection.tell()
 
 
-def _text(message: Record, users: Mapping[str, str]) -> str:
-    """What a message says, or what is attached to it; mentions and links in words."""
+def _worded(message: dict[str, Any], people: People) -> dict[str, Any]:
+    """A message with links and who is mentioned in words, and with its author's name."""
 
     def in_words(match: re.Match[str]) -> str:
         sign, target, label = match["sign"], match["target"], match["label"]
         if sign == "@":
-            return f"@{users.get(target) or label or target}"
-        return f"{'' if sign == '!' else sign}{label or target}"
+            return f"@{people.known.get(target, Person()).name or label or target}"
+        return f"{'#' if sign == '#' else ''}{label or target}"
 
-    texts = [text_or_empty(message, "text")]
-    if not texts[0].strip():
-        for key, fields in (("attachments", ("text", "fallback")), ("files", ("title", "name"))):
-            listed = message.get(key)
-            for item in listed if isinstance(listed, list) else []:
-                each = (text_or_empty(item, name) for name in fields if isinstance(item, dict))
-                if text := next(filter(None, each), ""):
-                    texts.append(text if key == "attachments" else f"[{text}]")
-    return html.unescape(_MENTION.sub(in_words, " ".join(texts))).strip()
+    profile = message.get("user_profile") or message.get("bot_profile")
+    author = message.get("user") or message.get("username") or "bot"
+    if str(author) not in people.known and isinstance(profile, dict):
+        author = person_of(profile).name or author
+    text = html.unescape(_MENTION.sub(in_words, text_or_empty(message, "text")))
+    return {**message, "text": text, "user": author, "username": None}
 
 
-# Help desks.
-
-_FACTS = ("subject", "title", "status", "state", "priority", "tags", "channel", "created_at")
-# What Intercom calls those who write to a company; the same words mean more elsewhere.
-_INTERCOM_CUSTOMERS = ("user", "lead", "contact")
+# Programs.
 
 
-@dataclass(slots=True)
-class _People:
-    """Who wrote: names and roles by id; somebody without a name is called by the role."""
-
-    known: dict[str, tuple[str, str]] = field(default_factory=dict)
-    labels: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def learn(self, person: JSON) -> None:
-        if isinstance(person, dict) and person.get("id") is not None:
-            identity = id_under(person)
-            name, role = self.known.get(identity, ("", ""))
-            stated = role_in_data(text_or_empty(person, "role"))
-            self.known[identity] = (text_or_empty(person, "name") or name, stated or role)
-
-    def said(self, identity: str, name: str, role: str, text: str) -> Utterance:
-        """What somebody wrote, under the name and in the role that are known."""
-        known_name, known_role = self.known.get(identity, ("", ""))
-        role = role or known_role
-        name = name or known_name
-        if not name:
-            key = (role, identity)
-            if key not in self.labels:
-                count = sum(other == role for other, _ in self.labels) + 1
-                label = role.capitalize() or "Person"
-                self.labels[key] = label if count == 1 else f"{label} {count}"
-            name = self.labels[key]
-        return Utterance(name, message_text(text), role)
+def slack_messages(record: dict[str, Any]) -> dict[str, Any]:
+    """An answer of Slack's API, or a channel of Slackdump."""
+    people = People()
+    people.learn(record)
+    told = []
+    for message in list_under(record, "messages"):
+        if isinstance(message, dict):
+            replies = message.get("slackdump_thread_replies") or ()
+            told.append({**_worded(message, people), "slackdump_thread_replies": None})
+            told += [_worded(r, people) for r in replies if isinstance(r, dict)]  # type: ignore[union-attr]
+    return {**record, "messages": told}
 
 
-def zendesk(record: Record, selection: RecordSelection) -> Dialogue | None:
-    """Convert a ticket with its comments; None: it is not selected."""
-    inner = record.get("ticket")
-    ticket: Record = {**record, **inner} if isinstance(inner, dict) else record
-    comments = list_under(ticket, "comments")
-    if not comments and text_or_empty(ticket, "description"):
-        comments = [{"author_id": ticket.get("requester_id"), "body": ticket["description"]}]
-    people = _People()
-    users = ticket.get("users")
-    requester = ticket.get("requester")
-    for person in (
-        *(users if isinstance(users, list) else []),
-        *(requester, ticket.get("assignee"), ticket.get("submitter")),
-    ):
-        people.learn(person)
-
-    def utterance(comment: Record) -> Utterance:
-        author = comment.get("author")
-        people.learn(author)
-        identity = id_under(comment, "author_id") or _id_of(author)
-        asked_by = id_under(ticket, "requester_id") or _id_of(requester)
-        role = role_in_data(text_or_empty(comment, "author_role"))
-        if asked_by and identity and not role:
-            known = people.known.get(identity, ("", ""))[1]
-            role = "customer" if identity == asked_by else known or "agent"
-        plain = html.unescape(text_or_empty(comment, "plain_body"))
-        text = plain or text_or_empty(comment, "body") or text_or_empty(comment, "html_body")
-        return people.said(identity, text_or_empty(comment, "author_name"), role, text)
-
-    return _ticket(ticket, comments, selection, utterance)
-
-
-def _id_of(person: JSON) -> str:
-    return id_under(person) if isinstance(person, dict) else ""
-
-
-def intercom(record: Record, selection: RecordSelection) -> Dialogue | None:
-    """Convert a conversation with its parts; None: it is not selected."""
-    parts = record.get("conversation_parts")
-    if isinstance(parts, dict):
-        parts = parts.get("conversation_parts")
-    opening = record.get("source") or record.get("conversation_message")
-    turns: list[JSON] = [
-        {**turn, "public": turn.get("part_type") != "note"}
-        for turn in (opening, *(parts if isinstance(parts, list) else []))
-        if isinstance(turn, dict) and text_or_empty(turn, "body")
-    ]
-    people = _People()
-
-    def utterance(part: Record) -> Utterance:
-        author = part.get("author")
-        person: Record = author if isinstance(author, dict) else {}
-        kind = text_or_empty(person, "type")
-        role = "customer" if kind in _INTERCOM_CUSTOMERS else role_in_data(kind)
-        name, text = text_or_empty(person, "name"), text_or_empty(part, "body")
-        return people.said(id_under(person), name, role, text)
-
-    return _ticket(record, turns, selection, utterance)
-
-
-def _ticket(
-    record: Record,
-    turns: list[JSON],
-    selection: RecordSelection,
-    convert: Callable[[Record], Utterance],
-) -> Dialogue | None:
-    """The dialogue of the selected turns; None: there are none."""
-    kept = selection.turns(record, turns)
-    if kept is None:
-        return None
-    utterances = []
-    for number, turn in enumerate(kept, 1):
-        if not isinstance(turn, dict):
-            raise BadRecord(f"message {number} is {json_kind(turn)}, not an object")
-        utterances.append(convert(turn))
-    return Dialogue(
-        require_text(utterance for utterance in utterances if utterance.text.strip()),
-        id=id_under(record) or id_under(record, "ticket_id"),
-        metadata={key: record[key] for key in _FACTS if record.get(key) is not None},
-    )
-
-
-def _helpdesk_reader(
-    convert: Callable[[Record, RecordSelection], Dialogue | None], *lists: str
-) -> Parse:
-    """Make a reader of records that stand alone, in an array, or in a list under some key."""
-
-    def unwrapped(values: Iterator[JsonValue]) -> Iterator[JsonValue]:
-        """The records of an answer of the API, each with the people that the answer tells about."""
-        for value in values:
-            answer = value.value if isinstance(value.value, dict) else {}
-            inner = next((answer[key] for key in lists if isinstance(answer.get(key), list)), None)
-            if not isinstance(inner, list):
-                yield value
-                continue
-            users = {"users": answer["users"]} if answer.get("users") is not None else {}
-            for item in inner:
-                record = {**users, **item} if isinstance(item, dict) else item
-                yield JsonValue(value.line, record, False)
-
-    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-        selection = RecordSelection(options)
-        values = unwrapped(json_values(source, report))
-        yield from convert_records(values, source, lambda item: convert(item, selection), report)
-        selection.tell(report)
-
-    return parse
-
-
-read_zendesk = _helpdesk_reader(zendesk, "tickets")
-read_intercom = _helpdesk_reader(intercom, "conversations", "data")
-
-# Recordings.
-
-_LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
-_NO_SPACE = re.compile(r"\s+([.,!?;:%])")
-
-
-def aws(record: Record) -> Dialogue:
-    """Convert a job of Amazon Transcribe, or a call of its call analytics."""
-    if isinstance(record.get("Transcript"), list):
-        calls = [
-            (text_under(item, "ParticipantRole").capitalize(), text_under(item, "Content"))
-            for item in objects_under(record, "Transcript")
-        ]
-        return Dialogue(_spoken(calls, is_whole=True), id=id_under(record, "JobName"))
-    results = _results(record)
-    has_segments = isinstance(results.get("audio_segments"), list)
-    segments = objects_under(results, "audio_segments") if has_segments else []
-    if any(segment.get("speaker_label") for segment in segments):
-        turns = [(_label(s, "speaker_label"), text_under(s, "transcript")) for s in segments]
-    else:
-        turns = list(_aws_words(results))
-    return Dialogue(_spoken(turns), id=id_under(record, "jobName"))
-
-
-def _aws_words(results: Record) -> Iterator[tuple[str, str]]:
-    """Word by word; older files name speakers in a list of their own, by the time of the word."""
-    by_time: dict[str, str] = {}
-    labels = results.get("speaker_labels")
-    for segment in objects_under(labels, "segments") if isinstance(labels, dict) else ():
-        for item in objects_under(segment, "items"):
-            by_time[str(item.get("start_time"))] = _label(item, "speaker_label")
-    speaker = ""
-    for item in objects_under(results, "items"):
-        best = next(iter(objects_under(item, "alternatives")), None)
-        if best is None:
+def edits(record: dict[str, Any]) -> dict[str, Any]:
+    """Events of a Matrix room: what is edited has its last text, and people their names."""
+    events: Any = record.get("messages") or record.get("chunk") or []
+    texts, names = {}, {}
+    told = []
+    for event in (dict(event) for event in events if isinstance(event, dict)):
+        told.append(event)
+        content: Any = event.get("content")
+        if not isinstance(content, dict):
             continue
-        if item.get("type") != "punctuation":
-            speaker = _label(item, "speaker_label") or by_time.get(str(item.get("start_time")), "")
-        yield speaker, text_under(best, "content")
+        relation = content.get("m.relates_to")
+        if isinstance(relation, dict) and relation.get("rel_type") == "m.replace":
+            texts[str(relation.get("event_id"))] = content.get("m.new_content")
+            event["type"] = "edit"
+        names[str(event.get("state_key"))] = content.get("displayname")
+    for event in told:
+        sender = str(event.get("sender") or "")
+        event["sender"] = names.get(sender) or sender.partition(":")[0].lstrip("@")
+        event["content"] = texts.get(str(event.get("event_id")), event.get("content"))
+    return {**record, "messages": told}
 
 
-def deepgram(record: Record) -> Dialogue:
-    """Convert a transcription of Deepgram: its utterances, else its words."""
-    results = _results(record)
-    metadata = record.get("metadata")
-    identity = id_under(metadata, "request_id") if isinstance(metadata, dict) else ""
-    if isinstance(results.get("utterances"), list):
-        items = objects_under(results, "utterances")
-        turns = [(_label(i, "speaker", "channel"), text_under(i, "transcript")) for i in items]
-        return Dialogue(_spoken(turns), id=identity)
-    channels = objects_under(results, "channels")
-    if len(channels) != 1:
-        raise BadRecord(
-            f"{len(channels)} channels and no utterances: ask Deepgram for utterances=true"
-        )
-    best = next(iter(objects_under(channels[0], "alternatives")), None)
-    if best is None:
-        raise BadRecord("no alternatives: nothing was transcribed")
-    if isinstance(best.get("words"), list):
-        turns = []
-        for word in objects_under(best, "words"):
-            key = "punctuated_word" if "punctuated_word" in word else "word"
-            turns.append((_label(word, "speaker"), text_under(word, key)))
-    else:
-        turns = [("", text_under(best, "transcript"))]
-    return Dialogue(_spoken(turns), id=identity)
+def branch(record: dict[str, Any]) -> dict[str, Any]:
+    """The branch of a tree of messages that somebody last looked at."""
+    whole = {**record, **record["chat"]} if isinstance(record.get("chat"), dict) else record
+    history = whole.get("history")
+    tree: Any = history.get("messages") if isinstance(history, dict) else whole.get("mapping")
+    if not isinstance(tree, dict):
+        return whole
+    here = whole.get("current_node") or (history or {}).get("currentId") or next(reversed(tree), "")
+    path: list[Any] = []
+    while isinstance(here, str) and isinstance(node := tree.pop(here, None), dict):
+        message = node.get("message", node)
+        if isinstance(message, dict):
+            content, facts = message.get("content"), message.get("metadata")
+            kind = content.get("content_type", "text") if isinstance(content, dict) else "text"
+            is_text = kind in ("text", "multimodal_text") and message.get("recipient") in (
+                "all",
+                None,
+            )
+            hidden = "is_visually_hidden_from_conversation"
+            if not (isinstance(facts, dict) and facts.get(hidden)):
+                path.append({**message, "type": "message" if is_text else "tool"})
+        here = node.get("parent") or node.get("parentId")
+    return {
+        **{k: v for k, v in whole.items() if k not in ("mapping", "history")},
+        "messages": path[::-1],
+    }
 
 
-def assemblyai(record: Record) -> Dialogue:
-    """Convert a transcription of AssemblyAI: its utterances, else its words, else its text."""
-    key = "utterances" if record.get("utterances") else "words"
-    if not isinstance(record.get(key), list):
-        return Dialogue(_spoken([("", text_under(record, "text"))], True), id=id_under(record))
-    items = objects_under(record, key)
-    turns = [(_label(item, "speaker"), text_under(item, "text")) for item in items]
-    return Dialogue(_spoken(turns), id=id_under(record))
+def pairs(record: dict[str, Any]) -> dict[str, Any]:
+    """Speakers in one list, what they say in another."""
+    speakers, texts = list_under(record, "speaker"), list_under(record, "utt")
+    if len(speakers) != len(texts):
+        raise BadRecord(f"'speaker' has {len(speakers)} items, 'utt' {len(texts)}")
+    rest = {key: value for key, value in record.items() if key not in ("speaker", "utt")}
+    return {**rest, "turns": [list(pair) for pair in zip(speakers, texts, strict=True)]}
 
 
-def whisper(record: Record) -> Dialogue:
-    """Convert one transcription: an utterance per segment, its speaker where one was found."""
-    turns = []
-    for number, segment in enumerate(list_under(record, "segments"), 1):
-        if not isinstance(segment, dict):
-            raise BadRecord(f"segment {number} is {json_kind(segment)}, not an object")
-        speaker = segment.get("speaker")
-        if not isinstance(speaker, str):  # WhisperX: to whom most of its words were given
-            words = segment.get("words")
-            listed = words if isinstance(words, list) else []
-            names = (word.get("speaker") for word in listed if isinstance(word, dict))
-            counts = Counter(name for name in names if isinstance(name, str) and name)
-            speaker = counts.most_common(1)[0][0] if counts else ""
-        turns.append((speaker, text_under(segment, "text").strip()))
-    language = record.get("language")
-    metadata: dict[str, JSON] = {"language": language} if isinstance(language, str) else {}
-    return Dialogue(_spoken(turns, is_whole=True), metadata=metadata)
+_PAUSE = 0.7  # seconds of silence in a channel, after which another may come first
 
 
-def _results(record: Record) -> Record:
+def transcribe(record: dict[str, Any]) -> dict[str, Any]:
+    """A job of Amazon Transcribe: its segments with speakers, the words of its channels, or all."""
     results = record.get("results")
     if not isinstance(results, dict):
         raise BadRecord("key 'results' holds no transcription")
-    return results
+    named = {"id": id_under(record, "jobName")}
+    segments = results.get("audio_segments")
+    if isinstance(segments, list) and any(
+        s.get("speaker_label") for s in segments if isinstance(s, dict)
+    ):
+        return {**named, "turns": [{**s, "items": []} for s in segments if isinstance(s, dict)]}
+    labels = results.get("channel_labels")
+    if isinstance(labels, dict):
+        phrases: list[list[dict[str, Any]]] = []
+        for channel in objects_under(labels, "channels"):
+            ended = float("-inf")
+            for item in objects_under(channel, "items"):
+                start = seconds_of(item.get("start_time"))
+                if start is not None and start - ended > _PAUSE:
+                    phrases.append([])
+                ended = seconds_of(item.get("end_time")) or ended
+                if phrases:
+                    phrases[-1].append({**item, "speaker_label": channel.get("channel_label")})
+        phrases.sort(key=lambda phrase: seconds_of(phrase[0].get("start_time")) or 0)
+        return {**named, WORDS: [word for phrase in phrases for word in phrase]}
+    by_time: dict[str, Any] = {}
+    labels = results.get("speaker_labels")
+    for segment in objects_under(labels, "segments") if isinstance(labels, dict) else ():
+        for item in objects_under(segment, "items"):
+            by_time[str(item.get("start_time"))] = item.get("speaker_label")
+    words: Any = [
+        {"speaker_label": by_time.get(str(item.get("start_time"))), **item}
+        for item in objects_under(results, "items")
+    ]
+    return {**named, WORDS: words}
 
 
-def _label(item: Record, *keys: str) -> str:
-    """The first label of a speaker, as a name: ``spk_0`` and 0 are ``Speaker 0``."""
-    value = next(filter(None, (id_under(item, key) for key in keys)), "")
-    label = _LABEL.fullmatch(value)
-    return f"Speaker {label[1].upper()}" if label else value
+def watson(record: dict[str, Any]) -> dict[str, Any]:
+    """Results of Watson: words as ``[word, from, to]``, and who spoke from when to when."""
+    labels = turns_at(record, "speaker_labels") or []
+    by_time = {str(i.get("from")): i.get("speaker") for i in labels if isinstance(i, dict)}
+    words = [
+        {"word": word[0], "start": word[1], "end": word[2], "speaker": by_time.get(str(word[1]))}
+        for word in turns_at(record, "results.alternatives.0.timestamps") or []
+        if isinstance(word, list) and len(word) == 3
+    ]
+    return {WORDS: words}
 
 
-def _spoken(turns: Iterable[tuple[str, str]], is_whole: bool = False) -> tuple[Utterance, ...]:
-    """Speakers and texts as utterances: what one says in a row is joined, unless it ``is_whole``.
+def paragraphs(record: dict[str, Any]) -> dict[str, Any]:
+    """Words and paragraphs apart: each word is of the last paragraph that began before it."""
+    listed = objects_under(record, "paragraphs")
+    spans = sorted((seconds_of(p.get("start")) or 0.0, str(p.get("speaker") or "")) for p in listed)
+    begins = [start for start, _ in spans]
+    words = []
+    for word in objects_under(record, "words"):
+        place = bisect_right(begins, seconds_of(word.get("start")) or 0.0)
+        words.append({**word, "speaker": spans[max(0, place - 1)][1] if spans else ""})
+    return {WORDS: words}
+
+
+# SMS.
+
+_HALVES = re.compile(r"&#(5[56]\d{3});&#(5[67]\d{3});")
+_HEADER = re.compile(r"<\?xml[^>]{0,200}\?>")
+
+
+def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
+    """Read the XML of SMS Backup & Restore: a dialogue for each number or group.
 
     Raises:
-        BadRecord: nobody says anything.
+        DataError: it declares a document type, which no backup has.
     """
-    if not is_whole:
-        runs = groupby(turns, key=lambda turn: turn[0])
-        joined = ((speaker, " ".join(text for _, text in run)) for speaker, run in runs)
-        turns = ((speaker, _NO_SPACE.sub(r"\1", text).strip()) for speaker, text in joined)
-    return require_text(Utterance(speaker, text, role_of(speaker)) for speaker, text in turns)
+    from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+
+    parser: Any = XMLPullParser(["end"])
+
+    def elements() -> Iterator[Element]:
+        try:
+            for line in source.lines(report):
+                if "<!DOCTYPE" in line.text or "<!ENTITY" in line.text:
+                    raise DataError(f"{source.name}: declares a document type: no SMS backup")
+                parser.feed(_HALVES.sub(_character, _HEADER.sub("", line.text, 1)) + "\n")
+                for _, element in parser.read_events():
+                    if element.tag in ("sms", "mms"):
+                        yield element
+                        element.clear()
+            parser.close()
+        except ParseError as error:
+            report(error.position[0], f"not XML: {error}")
+
+    def messages() -> Iterator[RoleMessage]:
+        for number, element in enumerate(elements(), 1):
+            kind = element.get("type") or element.get("msg_box")
+            texts = [element.get("body") or ""]
+            for part in element.iter("part"):
+                media = (part.get("ct") or "").partition("/")[0]
+                is_text = part.get("ct") == "text/plain"
+                texts.append(part.get("text") or "" if is_text else f"[{media}]")
+            text = "\n".join(t for t in texts if t not in ("", "null", "[application]"))
+            if kind == "3" or not text:
+                report.leave_out("drafts" if kind == "3" else "messages without text")
+                continue
+            address, named = element.get("address") or "", element.get("contact_name")
+            other = address if named in (None, "", "null", "(Unknown)") else named
+            speaker = "Me" if kind in ("2", "4", "5", "6") else other or address
+            identity = source.stem if options.one_dialogue else f"{source.stem}:{address}"
+            time = seconds_of(element.get("date"))
+            yield RoleMessage(identity, number, Utterance(speaker, text, "", time))
+
+    yield from group_messages(messages(), options, report)
 
 
-read_aws, read_deepgram = record_reader(aws), record_reader(deepgram)
-read_assemblyai, read_whisper = record_reader(assemblyai), record_reader(whisper)
+def _character(halves: re.Match[str]) -> str:
+    """The character that a backup wrote in two halves, which XML does not have."""
+    pair = int(halves[1]).to_bytes(2, "big") + int(halves[2]).to_bytes(2, "big")
+    return pair.decode("utf-16-be", "replace")

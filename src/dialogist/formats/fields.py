@@ -7,41 +7,47 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+import yaml
 
 from dialogist.errors import DataError
 from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions, has_path
 from dialogist.language.roles import role_of
-from dialogist.language.tokens import counted, listed
+from dialogist.language.tokens import counted, listed, word_set
 from dialogist.records import JSON, Dialogue, Utterance
 
 Record: TypeAlias = Mapping[str, JSON]
+INTERNAL_NOTES = "internal notes"
+"""What they are counted as, where they are left out."""
+_LONGEST_KEY = 64
 
-KEYS = {
-    "turns": listed("turns messages utterances conversation conversations dialogue comments"),
-    "dialogue": listed("dialogue transcript conversation text"),
-    "column": listed("dialogue dialog transcript conversation"),
-    "speaker": listed("""
-speaker speaker_name author_name sender_name from_name user_name display_name participant_name role
-from name author sender user username participant author_role sender_type author_type
-"""),
-    "text": listed("""
-text content utterance message value body comment plain_body message_text message_body comment_body
-html_body
-"""),
-    "role": listed("""
-role author_role speaker_role sender_role author_type sender_type user_role user_type
-participant_role
-"""),
-    "summary": listed("summary summaries reference references"),
-    "time": listed("created_at timestamp sent_at datetime created time date ts"),
-    "own_id": listed("id fname"),
-    "group": listed("""
-dialogue_id dialog_id conversation_id session_id ticket_id call_id chat_id thread_id case_id
-encounter_id interaction_id contact_id meeting_id transcript_id incident_id issue_id ticket_number
-case_number ticket case call chat thread thread_ts session
-"""),
-}
+
+def folded(key: str) -> str:
+    """A key as it is compared: ``Ticket ID``, ``ticket_id`` and ``ticketId`` are ``ticketid``."""
+    return _folded(key[:_LONGEST_KEY])
+
+
+@lru_cache(1 << 14)
+def _folded(key: str) -> str:
+    return "".join(filter(str.isalnum, key.casefold())) or key
+
+
+def asset(name: str) -> dict[str, Any]:
+    """A table of assets/formats."""
+    text = files("dialogist").joinpath(f"assets/formats/{name}.yaml").read_text("utf-8")
+    return dict(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+def by_folded(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says of several keys a row, by each of them."""
+    return {folded(key): value for keys, value in table.items() for key in listed(keys)}
+
+
+TABLES = asset("keys")
+KEYS = {name: listed(keys) for name, keys in TABLES["keys"].items()}
 """The keys or columns that people use for each part of a dialogue, the likeliest first.
 
 ``dialogue`` are those of a whole dialogue as text, in tables ``column``. A ``group`` names the
@@ -49,6 +55,15 @@ dialogue that a message belongs to, while ``own_id`` may be the message's.
 """
 # A whole dialogue's own id comes first: a ticket may name its conversation besides.
 KEYS["id"] = (*KEYS["own_id"], *KEYS["group"])
+_FOLDED = {name: tuple(map(folded, keys)) for name, keys in KEYS.items()}
+_INTERNAL = {key: word_set(words) for key, words in by_folded(TABLES["internal"]).items()}
+
+
+def keys_of(record: Iterable[str], name: str) -> list[str]:
+    """The keys of a record that people use for a part, the likeliest first."""
+    there = {folded(key): key for key in reversed([*record])}
+    return [there[key] for key in _FOLDED[name] if key in there]
+
 
 SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 """Excel's line that names the delimiter of a table."""
@@ -57,11 +72,6 @@ SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 def delimiter_of(text: str) -> str:
     """The delimiter that occurs most often in the first line of a table."""
     return max(",\t;|", key=text.lstrip("\ufeff\r\n").split("\n", 1)[0].count)
-
-
-def normalized_key(column: str) -> str:
-    """A column's name as it is compared: ``Ticket ID`` is ``ticket_id``."""
-    return "_".join(column.replace("-", " ").replace("_", " ").lower().split())
 
 
 def shortlist(names: Iterable[str], most: int = 20) -> str:
@@ -162,8 +172,10 @@ def json_kind(value: JSON) -> str:
 
 def is_internal(turn: object) -> bool:
     """Whether a turn is a note that the customer does not see."""
-    public = turn.get("public") if isinstance(turn, Mapping) else None
-    return public is False or (isinstance(public, str) and public.strip().lower() == "false")
+    return isinstance(turn, Mapping) and any(
+        isinstance(value, str | int) and folded(str(value)) in _INTERNAL.get(folded(str(key)), ())
+        for key, value in turn.items()
+    )
 
 
 class RecordSelection:
@@ -172,10 +184,11 @@ class RecordSelection:
     A condition is about the record where the record has its key, else about each of its turns.
     """
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, report: ProblemReporter) -> None:
+        self._report = report
         self._conditions = options.where
         self._notes_out = not options.internal_notes and all(
-            condition.key != "public" for condition in options.where
+            folded(condition.key) not in _INTERNAL for condition in options.where
         )
         self._met: set[str] = set()
         self._keys: tuple[str, ...] = ()
@@ -184,7 +197,7 @@ class RecordSelection:
     def takes(self, record: Record) -> bool:
         """Whether a record that is one turn or row is to be read."""
         if self._notes_out and is_internal(record):
-            self._left["internal note"] += 1
+            self._report.leave_out(INTERNAL_NOTES)
             return False
         return self.turns(record, ()) is not None
 
@@ -206,20 +219,20 @@ class RecordSelection:
                 self._keys = self._keys or tuple(record)
             is_taken = is_taken and condition.holds(record)
         if not is_taken:
-            self._left["record"] += 1
+            self._left["records"] += 1
             return None
         kept = [turn for turn in turns if not (self._notes_out and is_internal(turn))]
-        self._left["internal note"] += len(turns) - len(kept)
+        self._report.leave_out(INTERNAL_NOTES, len(turns) - len(kept))
         chosen = [
             turn
             for turn in kept
             if not isinstance(turn, dict) or all(c.holds(turn) for c in about_turns)
         ]
-        self._left["turn"] += len(kept) - len(chosen)
+        self._left["turns"] += len(kept) - len(chosen)
         return chosen if chosen or not turns else None
 
-    def tell(self, report: ProblemReporter) -> None:
-        """Note what was left out.
+    def tell(self) -> None:
+        """Note what the conditions left out.
 
         Raises:
             DataError: a condition names a key that nothing in the file has.
@@ -227,17 +240,13 @@ class RecordSelection:
         for condition in self._conditions:
             if condition.key not in self._met and self._keys:
                 raise DataError(
-                    f"{report.file}: --where {condition}: nothing has '{condition.key}' "
+                    f"{self._report.file}: --where {condition}: nothing has '{condition.key}' "
                     f"(found: {shortlist(self._keys)})"
                 )
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
-        for what, why in (
-            ("record", f"by {asked}"),
-            ("turn", f"by {asked}"),
-            ("internal note", "(public=false); --internal-notes reads them, too"),
-        ):
+        for what in ("records", "turns"):
             if self._left[what]:
-                report.note(f"{counted(self._left[what], f'{what}s')} left out {why}")
+                self._report.note(f"{counted(self._left[what], what)} left out by {asked}")
 
 
 def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
@@ -248,7 +257,9 @@ def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
     turns: list[JSON] = []
     for u in dialogue.utterances:
         role: dict[str, JSON] = {"role": u.role} if u.role != role_of(u.speaker) else {}
-        turns.append({"speaker": u.speaker, "text": u.text, **role})
+        times: dict[str, JSON] = {"start": u.start, "end": u.end}
+        known = {name: time for name, time in times.items() if time is not None}
+        turns.append({"speaker": u.speaker, "text": u.text, **role, **known})
     rest: dict[str, JSON] = {
         "summaries": list(dialogue.references),
         "profile": dict(dialogue.profile),

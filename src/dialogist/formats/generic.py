@@ -1,29 +1,38 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from itertools import chain, groupby, pairwise
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from itertools import chain, groupby, islice
+from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.documents import message_text, plain_text
+from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import (
     KEYS,
     Record,
     RecordSelection,
     id_under,
     json_kind,
+    keys_of,
     missing_key,
     other_keys,
     profile_of,
     require_text,
     shortlist,
-    text_pair,
     texts_under,
 )
-from dialogist.formats.json_records import JsonValue, convert_records, json_values
+from dialogist.formats.json_records import (
+    JsonValue,
+    Program,
+    convert_records,
+    json_values,
+    parse_value,
+    programs,
+)
 from dialogist.formats.read_options import (
     BadRecord,
+    Columns,
     Dialogues,
     ProblemReporter,
     ReadOptions,
@@ -32,32 +41,23 @@ from dialogist.formats.read_options import (
 )
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.language.roles import role_in_data, role_of
-from dialogist.language.tokens import counted
+from dialogist.formats.turns import People, TurnReader, in_order, unwrapped
+from dialogist.language.tokens import counted, listed
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
-_NAMES = ("display_name", "displayName", "nickname", "real_name", "name", "username", "email", "id")
-Columns = Mapping[str, str]
+_FACTS = listed("subject title status state priority tags channel created_at language name")
+"""What is kept of a program's record beside its turns."""
+_WEAK = ("name", "type", "source", "channel")  # keys that alone make nothing a turn
+_AHEAD = 20  # records that are looked at to tell messages from dialogues
 
 
 class RoleMessage(NamedTuple):
-    """One utterance of a dialogue: where it stands in the file, and when it was written."""
+    """One utterance of a dialogue, and where it stands in the file."""
 
     dialogue: str
     line: int
     utterance: Utterance
-    time: str = ""
     summary: str = ""
-
-
-def moment_of(text: str) -> float | None:
-    """A time stamp as seconds, or None where it is none: a number, or ISO 8601."""
-    for read in (float, lambda text: datetime.fromisoformat(text).timestamp()):
-        try:
-            return read(text.strip().removesuffix(" UTC"))
-        except (ValueError, OverflowError, OSError):
-            continue
-    return None
 
 
 def group_messages(
@@ -65,6 +65,7 @@ def group_messages(
     options: ReadOptions,
     report: ProblemReporter,
     refusal: str = "",
+    reader: TurnReader | None = None,
 ) -> Dialogues:
     """Put messages of one dialogue together and yield the dialogues as they first appeared.
 
@@ -86,17 +87,15 @@ def group_messages(
         groups = held.items()
     moved = single = count = 0
     for identity, group in groups:
-        moments = [moment_of(message.time) for message in group]
-        known = [moment for moment in moments if moment is not None]
-        ordered = group
-        if len(known) == len(moments) and any(a > b for a, b in pairwise(known)):
-            ordered = [group[n] for n in sorted(range(len(known)), key=known.__getitem__)]
-            moved += 1
+        utterances = [message.utterance for message in group]
+        has_times = all(u.start is not None for u in utterances)
+        ordered = in_order(utterances, "time" if has_times and not reader else "")
+        moved += ordered != utterances
         single += len(group) == 1
         count += 1
         summary = next((m.summary for m in group if m.summary), "")
         try:
-            turns = require_text(message.utterance for message in ordered)
+            turns = require_text(reader.finished(ordered) if reader else ordered)
         except BadRecord as error:
             report(group[0].line, str(error))
             continue
@@ -124,60 +123,283 @@ def _neighbours(
 def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read records under whatever usual keys they have, or under those the options name.
 
-    A record is a dialogue, or one message of the dialogue whose id it has.
+    A record is a dialogue, several of them, or one message of the dialogue whose id it has.
     """
-    selection = RecordSelection(options)
+    program = programs()[options.format] if options.format in programs() else Program()
+    selection = RecordSelection(options, report)
+    reader = TurnReader(
+        {**program.columns, **options.columns}, program, report.leave_out, options.internal_notes
+    )
     values = json_values(source, report)
-    first = next(values, None)
-    if first is None:
+    ahead = list(islice(values, 1))
+    if not ahead:
         return
-    values = chain([first], values)
-    if isinstance(first.value, dict) and is_message(first.value, options.columns):
-        key = next((key for key in (*KEYS["group"], *KEYS["own_id"]) if key in first.value), "")
-        key = "" if options.one_dialogue else options.columns.get("id", key)
-        is_own = key in KEYS["own_id"]
-        refusal = id_refusal(first.value, key, options, source.name, is_own, is_table=False)
-        messages = _messages(values, key, source.stem, options, selection, report)
-        yield from group_messages(messages, options, report, refusal)
-    elif options.one_dialogue and not first.alone:
+    found = [value.value for value in ahead if isinstance(value.value, dict)]
+    if found and not is_message(found[0], reader.columns) and not _holds_turns(found[0], reader):
+        ahead += islice(values, _AHEAD)
+    values = chain(ahead, values)
+    found = [value.value for value in ahead if isinstance(value.value, dict)]
+    is_first = bool(found) and is_message(found[0], reader.columns)
+    if is_first or (
+        any(is_message(v, reader.columns) for v in found)
+        and not any(_holds_turns(v, reader) for v in found)
+    ):
+        yield from _messages_in(values, source, options, selection, reader, report)
+    elif options.one_dialogue and not ahead[0].alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
     else:
 
         def convert(record: Record) -> Dialogue | None:
-            if is_message(record, options.columns):
+            if is_message(record, reader.columns):
                 raise BadRecord("is one message, while the file's first record is a whole dialogue")
-            return generic(record, options.columns, selection)
+            return generic(record, reader, selection)
 
-        yield from convert_records(values, source, convert, report)
-    selection.tell(report)
+        yield from convert_records(_conversations(values, program, report), source, convert, report)
+    selection.tell()
+
+
+def _conversations(
+    values: Iterator[JsonValue], program: Program, report: ProblemReporter
+) -> Iterator[JsonValue]:
+    """Each conversation of each value, with the people whom the whole knows."""
+    for value in values:
+        whole: Any = value.value
+        path = program.dialogues
+        if isinstance(whole, dict) and not program.doc and not _usual_key(whole):
+            path = find_turns(whole)[0]
+        inner = turns_at(whole, path) if path and isinstance(whole, dict) else None
+        known = {key: whole[key] for key in keys_of(whole, "people")} if inner else {}
+        for item in [whole] if inner is None else inner:
+            record = {**known, **item} if known and isinstance(item, dict) else item
+            yield value._replace(value=record, alone=value.alone and len(inner or "1") == 1)
+
+
+def turns_at(record: Record, paths: str) -> list[Any] | None:
+    """The items of the first path with any; a list on the way stands for all of its items.
+
+    A step is a key, a place in a list, or ``*`` for all values of an object.
+    """
+    found = None
+    for path in paths.split(" | "):
+        values: list[Any] = [record]
+        for step in path.split("."):
+            if step.isdecimal():
+                values = [
+                    v[int(step)] for v in values if isinstance(v, list) and int(step) < len(v)
+                ]
+                continue
+            each = chain.from_iterable(v if isinstance(v, list) else [v] for v in values)
+            inner = [i for i in each if isinstance(i, dict) and (step == "*" or step in i)]
+            values = [v for i in inner for v in (i.values() if step == "*" else [i[step]])]
+        if path.endswith("*"):
+            return values
+        parsed: Iterator[Any] = (
+            parse_value(v)[0] if isinstance(v, str) and v[:1] in "[{" else v for v in values
+        )
+        lists: list[Any] = [[*v.values()] if _is_by_id(v) else v for v in parsed]
+        items = [*chain.from_iterable(v for v in lists if isinstance(v, list))]
+        if items:
+            return items
+        found = items if any(isinstance(v, list) for v in lists) else found
+    return found
+
+
+def _is_by_id(value: Any) -> bool:
+    """Whether an object stands for a list: its values are objects, under ids."""
+    return (
+        isinstance(value, dict) and bool(value) and all(isinstance(v, dict) for v in value.values())
+    )
+
+
+_SEEN, _SAMPLE = 5_000, 20  # values and items that are looked at
+_DEEPEST = 6
+
+
+def find_turns(record: Record) -> tuple[str, str]:
+    """The paths of a list of conversations and of the turns in one; empty where there are none."""
+    places: deque[tuple[str, str, JSON]] = deque([("", "", dict(record))])
+    for _ in range(_SEEN):
+        if not places:
+            break
+        dialogues, path, value = places.popleft()
+        if path.count(".") >= _DEEPEST:
+            continue
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if "." not in key and isinstance(inner, dict | list) and inner:
+                    places.append((dialogues, f"{path}.{key}".strip("."), inner))
+        elif isinstance(value, list):
+            items = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
+            turns = sum(_is_turn(item) for item in items)
+            if items and 2 * turns > len(items):
+                return dialogues, path
+            if items and not dialogues:
+                places.append((path, "", items[0]))
+    return "", ""
+
+
+def _is_turn(item: Record) -> bool:
+    item = unwrapped(item)
+    has_text = any(isinstance(item[key], str) and item[key] for key in keys_of(item, "text"))
+    has_pieces = any(isinstance(item[key], list) for key in keys_of(item, "pieces"))
+    who = [key for key in keys_of(item, "speaker") if key not in _WEAK]
+    return (has_text or has_pieces) and bool(who or keys_of(item, "start"))
+
+
+def _usual_key(record: Record) -> str:
+    """The usual key of turns that a record has; empty where there is none."""
+    for kind, name in ((list, "turns"), (str, "dialogue")):
+        for key in keys_of(record, name):
+            value: Any = record[key]
+            if isinstance(value, kind) and (isinstance(value, str) or _may_be_turns(value)):
+                return key
+    return ""
+
+
+def _may_be_turns(value: list[Any]) -> bool:
+    """Whether a list holds turns, rather than conversations that hold some."""
+    items = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
+    inner = [any(isinstance(i[key], list) for key in keys_of(i, "turns")) for i in items]
+    return not items or not all(inner) or any(map(_is_turn, items))
+
+
+def _holds_turns(record: Record, reader: TurnReader) -> bool:
+    program = reader.program
+    paths = " | ".join(filter(None, (program.dialogues, program.turns, program.words)))
+    return (
+        bool(program.prepare or reader.columns.keys() & {"turns", "dialogue"})
+        or bool(paths and turns_at(record, paths))
+        or isinstance(record.get(_usual_key(record)), list)
+    )
 
 
 def is_message(value: Record, columns: Columns) -> bool:
     """Whether a record is one message: a speaker and a text, or a text named by the options."""
     if "turns" in columns or "dialogue" in columns:
         return False
-    if any(isinstance(value.get(key), list) for key in KEYS["turns"]):
+    value = unwrapped(value)
+    if any(isinstance(value[key], list) for key in keys_of(value, "turns")):
         return False
-    if "text" in columns:
+    if columns.get("text"):
+        return has_path(value, columns["text"])
+    has_speaker = "speaker" in columns or bool(keys_of(value, "speaker"))
+    if has_speaker and isinstance(value.get("words"), list):
         return True
-    texts = (value[key] for key in KEYS["text"] if key in value)
-    text = next((each for each in texts if isinstance(each, str)), None)
-    has_speaker = "speaker" in columns or any(key in value for key in KEYS["speaker"])
+    texts = (value[key] for key in keys_of(value, "text"))
+    text = next((each for each in texts if isinstance(each, str) and each), None)
     if text is None or not has_speaker:
-        return False
+        content = value.get("content")
+        return isinstance(content, list) and isinstance(value.get("role"), str)
     return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
 
 
-def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dialogue | None:
+def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> Dialogue | None:
     """Convert one record; None: it is not selected. Without turns it is a `BadRecord`."""
-    key = _dialogue_key(record, columns)
-    value = value_at(record, key)
-    turns = value if isinstance(value, list) else []
-    kept = selection.turns(record, turns)
+    program, columns = reader.program, reader.columns
+    if program.prepare:
+        exports = import_module("dialogist.formats.exports")
+        record = getattr(exports, program.prepare)(record)
+    words = turns_at(record, program.words or WORDS) or []
+    turns = turns_at(record, program.turns) if program.turns and "turns" not in columns else None
+    if turns and all(isinstance(t, dict) and reader.left_out(t) for t in turns):
+        turns = None
+    is_spoken = bool(words) and (not turns or (program.tagged and any(map(_is_tagged, words))))
+    key = program.turns
+    value: Any = turns
+    channels = turns_at(record, program.one_channel) if program.one_channel and not turns else None
+    if channels and len(channels) > 1:
+        raise BadRecord(f"{len(channels)} channels and no utterances: ask for utterances=true")
+    if is_spoken:
+        value = [w for w in words if not program.tagged or _is_tagged(w)]
+    elif turns is None or not (turns or program.instead):
+        record, key, value = _located(record, columns)
+    if isinstance(value, list):
+        value = [*_opening(record, program, value), *value]
+    kept = selection.turns(record, value if isinstance(value, list) else [])
     if kept is None:
         return None
-    identity = _first(record, columns, "id")
-    summary = _first(record, columns, "summary")
+    reader.people = People()
+    reader.people.learn(record)
+    if isinstance(value, str):
+        utterances = named_lines(LINE_END.split(plain_text(value)))
+    elif is_spoken:
+        utterances = reader.finished(reader.spoken(kept))
+    else:
+        if value and not kept:
+            raise BadRecord("no utterances: nothing but internal notes")
+        _check_columns(kept, columns, program)
+        utterances = reader.read(kept, key)
+    return _dialogue(record, key, value, utterances, reader)
+
+
+WORDS = "<words>"
+"""The key under which a prepared record has single words."""
+
+
+def _is_tagged(word: Any) -> bool:
+    return isinstance(word, dict) and any(
+        word[key] for key in keys_of(word, "speaker") if "peaker" in key
+    )
+
+
+def _opening(record: Record, program: Program, turns: list[Any]) -> list[Any]:
+    """What a conversation was opened with, where it stands beside its turns."""
+    for path in [*program.opening.split(), *(program.instead.split() if not turns else [])]:
+        value = record.get(path)
+        if isinstance(value, dict):
+            return [value]
+        if isinstance(value, str) and value.strip():
+            return [
+                {
+                    "author_id": record.get("requester_id"),
+                    "body": value,
+                    "date": record.get("created_at"),
+                }
+            ]
+    return []
+
+
+def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
+    """The record, the key and the value of its turns; a nested list is brought to the top."""
+    for name in ("turns", "dialogue"):
+        if name in columns:
+            key = _first(record, columns, name)
+            value = value_at(record, key)
+            if not isinstance(value, list | str):
+                raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
+            return record, key, value
+    if key := _usual_key(record):
+        return record, key, record[key]
+    path = find_turns(record)[1]
+    if path:
+        parent, _, key = path.rpartition(".")
+        inner = value_at(record, parent) if parent else record
+        first = path.partition(".")[0]
+        whole = {**{k: v for k, v in record.items() if k != first}, **inner} if parent else record
+        return whole, key, inner[key]
+    for key in keys_of(record, "turns"):
+        raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
+    raise missing_key("turns", record)
+
+
+def _check_columns(turns: list[JSON], columns: Columns, program: Program) -> None:
+    """A mapped speaker may be missing in some turns (of the system, say), but not in all."""
+    objects = [turn for turn in turns if isinstance(turn, dict)]
+    for name in ("speaker", "role"):
+        mapped = columns.get(name)
+        if mapped and objects and not program.doc and not any(has_path(o, mapped) for o in objects):
+            raise missing_key(mapped, objects[0])
+
+
+def _dialogue(
+    record: Record, key: str, value: Any, utterances: list[Utterance], reader: TurnReader
+) -> Dialogue:
+    """The dialogue of utterances, with what else its record says."""
+    columns = reader.columns
+    turns = value if isinstance(value, list) else []
+    is_there = not reader.program.doc or has_path(record, columns.get("id", ""))
+    identity = _first(record, columns if is_there else {}, "id")
+    summary = _first(record, columns, "summary") if not reader.program.doc else ""
     used = {key.partition(".")[0], key, identity, summary}
     extra = record.get("metadata")
     if isinstance(extra, dict):
@@ -185,23 +407,26 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     profile, ignored = profile_of(record.get(PROFILE))
     if isinstance(record.get(PROFILE), dict):
         used.add(PROFILE)
-    utterances = require_text(_utterances(kept or value, key, columns))
+    facts = {k: v for k in _FACTS if isinstance(v := record.get(k), str | int | float | list)}
     as_read = (
         turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
         for turn in turns
     )
+    told = require_text(utterances)
     return Dialogue(
-        utterances,
+        told,
         id=id_under({identity: value_at(record, identity)}, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary)}, summary) if summary else (),
-        metadata={
+        metadata=facts
+        if reader.program.doc
+        else {
             **other_keys(record, *used),
             **(extra if isinstance(extra, dict) else {}),
             **({PROFILE: ignored} if ignored else {}),
         },
         profile=profile,
-        is_verbatim=len(turns) == len(utterances)
-        and all(u.text in held for u, held in zip(utterances, as_read, strict=True)),
+        is_verbatim=len(turns) == len(told)
+        and all(u.text in held for u, held in zip(told, as_read, strict=True)),
     )
 
 
@@ -231,124 +456,63 @@ def id_refusal(
     return f"every {message} has its own '{usual}', so it is not the dialogue's {advice}" * is_own
 
 
-def _messages(
+def _messages_in(
     values: Iterator[JsonValue],
-    key: str,
-    stem: str,
+    source: Source,
     options: ReadOptions,
     selection: RecordSelection,
+    reader: TurnReader,
     report: ProblemReporter,
-) -> Iterator[RoleMessage]:
-    """Records as messages of the dialogue that stands under ``key``; without one, of ``stem``."""
-    for line, value, _ in values:
-        try:
-            if not isinstance(value, dict):
-                raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
-            if not selection.takes(value):
+) -> Dialogues:
+    """Records as messages of the dialogue that each names; those of one array may name none."""
+    held = next(values)
+    values = chain([held], values)
+    record = unwrapped(held.value) if isinstance(held.value, dict) else {}
+    usual = [key for name in ("group", "own_id") for key in keys_of(record, name)]
+    key = reader.columns.get("id", next(iter(usual), ""))
+    is_own = key in KEYS["own_id"]
+    if held.listed and is_own and "id" not in options.columns:
+        everything = list(values)
+        ids = [v.value.get(key) for v in everything if isinstance(v.value, dict)]
+        is_own = len({str(identity) for identity in ids}) == len(ids)
+        key = "" if is_own else key
+        values = iter(everything)
+    if options.one_dialogue or (held.listed and not key) or reader.columns.get("id") == "":
+        key, refusal = "", ""
+    else:
+        refusal = id_refusal(record, key, options, source.name, is_own, is_table=False)
+
+    def messages() -> Iterator[RoleMessage]:
+        for line, value, _, is_listed in values:
+            try:
+                if not isinstance(value, dict):
+                    raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
+                item = unwrapped(value)
+                if not selection.takes(item):
+                    continue
+                found = value_at(item, key) if key else source.stem
+                found = found.get("id") if isinstance(found, dict) else found
+                identity = id_under({key: found}, key)
+                utterances = reader.utterances(item, "the message")
+                if not identity and utterances:
+                    raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
+            except BadRecord as error:
+                if (reader.program.doc or is_listed) and isinstance(value, dict):
+                    report.leave_out("items without text")
+                else:
+                    report(line, str(error))
                 continue
-            identity = id_under({key: value_at(value, key)}, key) if key else stem
-            if not identity:
-                raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
-            utterance = _utterance(value, "the message", options.columns)
-        except BadRecord as error:
-            report(line, str(error))
-            continue
-        time = next((value[each] for each in KEYS["time"] if each in value and each != key), "")
-        is_time = isinstance(time, str | int | float)
-        yield RoleMessage(identity, line, utterance, str(time) if is_time else "")
+            yield from (RoleMessage(identity, line, utterance) for utterance in utterances)
+
+    yield from group_messages(messages(), options, report, refusal, reader)
 
 
 def _first(record: Record, columns: Columns, name: str) -> str:
     """The key mapped to ``name``, else the first usual one that is there, else nothing."""
     mapped = columns.get(name)
     if mapped is None:
-        return next((key for key in KEYS[name] if key in record), "")
-    if not has_path(record, mapped):
+        usual = keys_of(record, name)
+        return next((k for k in usual if name != "id" or isinstance(record[k], str | int)), "")
+    if mapped and not has_path(record, mapped):
         raise missing_key(mapped, record)
     return mapped
-
-
-def _dialogue_key(record: Record, columns: Columns) -> str:
-    for name in ("turns", "dialogue"):
-        if name in columns:
-            return _first(record, columns, name)
-    for kind, keys in ((list, KEYS["turns"]), (str, KEYS["dialogue"])):
-        if key := next((key for key in keys if isinstance(record.get(key), kind)), None):
-            return key
-    for key in KEYS["turns"]:
-        if key in record:
-            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
-    raise missing_key("turns", record)
-
-
-def _utterances(value: JSON, key: str, columns: Columns) -> list[Utterance]:
-    if isinstance(value, str):
-        return named_lines(LINE_END.split(plain_text(value)))
-    if not isinstance(value, list):
-        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
-    # A mapped speaker may be missing in some turns (of the system, say), but not in all.
-    objects = [turn for turn in value if isinstance(turn, dict)]
-    for name in ("speaker", "role"):
-        mapped = columns.get(name)
-        if mapped and objects and not any(has_path(turn, mapped) for turn in objects):
-            raise missing_key(mapped, objects[0])
-    return [_utterance(item, f"'{key}' item {n}", columns) for n, item in enumerate(value, 1)]
-
-
-def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
-    """A turn as ``[speaker, text]``, as an object, or as bare text without a speaker."""
-    if isinstance(item, str):
-        return Utterance("", item)
-    if isinstance(item, list):
-        speaker, text = text_pair(item, where)
-        return Utterance(speaker, text, role_of(speaker))
-    if not isinstance(item, dict):
-        raise BadRecord(f"{where} is {json_kind(item)}, not a turn")
-    text_key = _first(item, columns, "text")
-    if not text_key:
-        raise BadRecord(f"{where} has {missing_key('text', item)}")
-    speaker_key = columns.get("speaker") or _first(item, {}, "speaker")
-    speaker = name_of(value_at(item, speaker_key), speaker_key) if speaker_key else ""
-    text = message_text(message_content(value_at(item, text_key), text_key))
-    # A role given is kept as it is, even empty: so what we write is what we read.
-    key = columns.get("role") or _first(item, {}, "role")
-    role = value_at(item, key) if key else None
-    if role is None:
-        return Utterance(speaker, text, role_of(speaker))
-    if not isinstance(role, str):
-        raise BadRecord(f"key '{key}' holds {json_kind(role)}, not text")
-    return Utterance(speaker, text, role_in_data(role) if key != "role" else role_of(role) or role)
-
-
-def name_of(value: JSON, key: str) -> str:
-    """A speaker's name: text, a number, or an object that describes the person."""
-    if isinstance(value, dict):
-        inner = value.get("user")  # as Microsoft Graph has it
-        named = inner if isinstance(inner, dict) else value
-        return next((id_under(named, each) for each in _NAMES if named.get(each)), "")
-    return id_under({key: value}, key)
-
-
-def message_content(value: JSON, key: str) -> str:
-    """What was said: text, or the parts of a message, of which those that are no text are named."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict) and isinstance(value.get("content"), str):
-        return str(value["content"])
-    if not isinstance(value, list):
-        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
-    parts = []
-    for item in value:
-        if isinstance(item, dict):
-            text, kind = item.get("text"), item.get("type")
-            name = f"[{kind.removesuffix('_url')}]" if isinstance(kind, str) else ""
-            parts.append(text if isinstance(text, str) else name)
-        elif isinstance(item, str):
-            parts.append(item)
-        else:
-            raise BadRecord(f"key '{key}' holds {json_kind(item)} among its parts")
-    # Telegram writes pieces of one sentence, the others paragraphs.
-    is_inline = any(isinstance(item, str) for item in value)
-    return ("" if is_inline else "\n").join(parts).strip()

@@ -5,14 +5,15 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.fields import Record, RecordSelection, json_kind
-from dialogist.formats.read_options import BadRecord, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.fields import Record, RecordSelection, asset, json_kind
+from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.formats.speaker_lines import LINE_END
 from dialogist.records import JSON, Dialogue
@@ -95,6 +96,7 @@ def _refuse_surrogates(value: JSON, text: str) -> None:
         raise NotParsed("holds half a character (a lone surrogate such as \\ud83d)") from None
 
 
+_SIGNS = 1 << 18  # characters of the head in which the keys of programs are looked for
 _KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
 
 
@@ -103,7 +105,8 @@ class FileHead:
     """What detection knows: the first lines, and the first JSON record where there is one.
 
     ``shape`` is ``rows`` (a record per line), ``document`` (one JSON value), or empty. ``keys``
-    are the first record's, or those that merely occur, when the head ends inside the record.
+    are the first record's, or those that merely occur, when the head ends inside the record;
+    ``signs`` are all that occur, at whatever depth.
     """
 
     text: str
@@ -112,6 +115,7 @@ class FileHead:
     shape: str
     record: Record
     keys: frozenset[str]
+    signs: frozenset[str] = frozenset()
 
 
 def head_of(source: Source) -> FileHead:
@@ -134,8 +138,9 @@ def head_of(source: Source) -> FileHead:
     except NotParsed:
         value = None
     record = value if isinstance(value, dict) else {}
-    keys = frozenset(record or _KEY.findall(text))
-    return FileHead(text, filled, suffix, "rows" if is_rows else "document", record, keys)
+    signs = frozenset(_KEY.findall(text[:_SIGNS]))
+    keys = frozenset(record or signs)
+    return FileHead(text, filled, suffix, "rows" if is_rows else "document", record, keys, signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,28 +158,71 @@ class Reader:
     sniff: Callable[[FileHead], bool] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is special in the exports of a program; assets/formats/programs.yaml says of what."""
+
+    doc: str = ""
+    signs: Sequence[Sequence[str]] = ()
+    dialogues: str = ""
+    turns: str = ""
+    words: str = ""
+    opening: str = ""
+    instead: str = ""
+    prepare: str = ""
+    columns: Columns = field(default_factory=dict)
+    said: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    internal: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    clean: str = ""
+    notice: str = ""
+    one_channel: str = ""
+    unit: float = 1.0
+    tagged: bool = False
+    labels: bool = False
+    joined: bool = False
+    order: str = ""
+    llm: bool = False
+    table: bool = False
+
+
+@lru_cache
+def programs() -> dict[str, Program]:
+    """The programs whose exports are known, in the order in which they are asked for."""
+    return {name: Program(**row) for name, row in asset("programs").items()}
+
+
+def program_of(keys: Collection[str], is_table: bool = False) -> str:
+    """The name of the program that writes such keys, or columns; empty where none is known."""
+    for name, program in programs().items():
+        if program.table == is_table and any(all(k in keys for k in s) for s in program.signs):
+            return name
+    return ""
+
+
 Convert = Callable[[Record], Dialogue | None]
 
 
 class JsonValue(NamedTuple):
-    """A JSON value, its first line, and whether it is the only one of its file."""
+    """A JSON value and its first line; ``alone``: of its file; ``listed``: in an array."""
 
     line: int
     value: JSON
     alone: bool
+    listed: bool = False
 
 
 def record_reader(convert: Convert) -> Parse:
     """Make a reader of JSON records out of a function from one record to one dialogue."""
 
     def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
-        selection = RecordSelection(options)
+        selection = RecordSelection(options, report)
 
         def selected(record: Record) -> Dialogue | None:
             return convert(record) if selection.turns(record, ()) is not None else None
 
         yield from convert_records(json_values(source, report), source, selected, report)
-        selection.tell(report)
+        selection.tell()
 
     return parse
 
@@ -183,7 +231,7 @@ def convert_records(
     values: Iterator[JsonValue], source: Source, convert: Convert, report: ProblemReporter
 ) -> Iterator[Dialogue]:
     """Convert each record; what cannot be converted is reported and left out."""
-    for line, value, alone in values:
+    for line, value, alone, _ in values:
         try:
             if not isinstance(value, dict):
                 raise BadRecord(f"holds {json_kind(value)}, not an object of keys and values")
@@ -234,6 +282,6 @@ def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> It
         except NotParsed as error:
             report(numbers[min(error.line, len(numbers)) - 1], str(error))
             return
-        yield JsonValue(line, value, not is_array)
+        yield JsonValue(line, value, not is_array, is_array)
     if is_array and position >= len(text):
         report(numbers[-1], "not JSON: the array is never closed")

@@ -68,6 +68,8 @@ def has_path(record: Mapping[str, JSON], path: str) -> bool:
     return value_at(record, path, _MISSING) is not _MISSING
 
 
+Columns: TypeAlias = Mapping[str, str]
+"""Our names of columns (`COLUMNS`), and the keys or columns of a file that hold them."""
 COLUMNS = ("id", "dialogue", "turns", "speaker", "text", "role", "summary")
 
 

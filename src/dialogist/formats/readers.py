@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
@@ -14,16 +14,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.formats.fields import (
-    KEYS,
-    SEPARATOR,
-    delimiter_of,
-    normalized_key,
-    shortlist,
-)
-from dialogist.formats.json_records import FileHead, Reader, head_of
+from dialogist.formats.fields import SEPARATOR, delimiter_of, folded, keys_of, shortlist
+from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
 from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem
-from dialogist.formats.read_report import report_of
+from dialogist.formats.read_report import FileReport, repaired, report_of
 from dialogist.formats.source import (
     ARROW,
     PARQUET,
@@ -50,15 +44,10 @@ READERS: dict[str, Reader] = {
         for point in plugin_names(PLUGINS)
         for name, reader in (plugin(PLUGINS, point) or dict)().items()
     },
-    "zendesk": Reader("exports:read_zendesk", "Zendesk tickets with their comments.", _JSON, True),
-    "intercom": Reader("exports:read_intercom", "Intercom conversations with parts.", _JSON, True),
     "slack": Reader("exports:read_slack", "Slack's export: its folder, or a day.", _JSON, True),
-    "aws": Reader("exports:read_aws", "Amazon Transcribe with speakers."),
-    "deepgram": Reader("exports:read_deepgram", "Deepgram with speakers."),
-    "assemblyai": Reader("exports:read_assemblyai", "AssemblyAI with speakers."),
-    "whisper": Reader("exports:read_whisper", "Whisper or WhisperX transcription.", (".json",)),
     "json": Reader("generic:read_json", "One JSON object, or an array of them.", _JSON, True),
     "jsonl": Reader("generic:read_json", "JSON objects with turns, a line each.", _ROWS, True),
+    "sms": Reader("exports:read_sms", "SMS Backup & Restore.", (".xml",)),
     "webvtt": Reader("transcripts:read_subtitles", "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader("transcripts:read_subtitles", "SubRip subtitles.", (".srt",)),
     "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
@@ -70,6 +59,20 @@ READERS: dict[str, Reader] = {
     "lines": Reader("transcripts:read_lines", "Every line an utterance; never guessed.", (".txt",)),
 }
 """The formats: those of other packages, and ours in the order in which `detect` asks for them."""
+
+
+def all_readers() -> dict[str, Reader]:
+    """`READERS`, and those of programs that write JSON or tables."""
+    return READERS | {
+        name: Reader(
+            "table:read_table" if program.table else "generic:read_json",
+            program.doc,
+            _TABLES if program.table else _JSON,
+            True,
+        )
+        for name, program in programs().items()
+    }
+
 
 ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.extensions)
 """Of files that a folder is searched for."""
@@ -106,8 +109,8 @@ def read_dialogues(
     if not origin or not (isinstance(origin, str | Path) or hasattr(origin, "read")):
         raise UsageError(f"read_dialogues: give a path or a binary stream, not {origin!r:.80}")
     origin = Path(origin) if isinstance(origin, str) else origin
-    if options.format != "auto" and options.format not in READERS:
-        choices, hint = ", ".join(READERS), nearest(options.format, READERS)
+    if options.format not in ("auto", *READERS) and options.format not in (known := all_readers()):
+        choices, hint = ", ".join(known), nearest(options.format, known)
         raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
     if not (isinstance(origin, Path) and origin.is_dir()):
         return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
@@ -143,8 +146,8 @@ def _stem(file: Path, folder: Path) -> str:
 def _file(
     source: Source, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
 ) -> Iterator[Dialogue]:
-    name = detect(source) if options.format == "auto" else options.format
-    reader = READERS[name]
+    name = detect(source, options.columns) if options.format == "auto" else options.format
+    reader = READERS[name] if name in READERS else all_readers()[name]
     if options.where and not reader.has_fields:
         raise DataError(f"{source.name}: --where is for JSON and tables, this is read as '{name}'")
     parse = reader.parse
@@ -164,7 +167,9 @@ def _file(
 
     def dialogues() -> Iterator[Dialogue]:
         nonlocal is_empty
-        for dialogue in _reported(parse(source, options, report), name, report):
+        for dialogue in _reported(
+            parse(source, replace(options, format=name), report), name, report
+        ):
             is_empty = False
             yield dialogue
         if source.failure:
@@ -178,11 +183,16 @@ def _file(
 def _reported(
     dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
 ) -> Iterator[Dialogue]:
-    """The dialogues with what is said of their reading."""
-    for dialogue in dialogues:
+    """The dialogues with what is said of their reading; the notes behind the last sum it up."""
+    whole = FileReport(name)
+    for dialogue in map(repaired, dialogues):
         reading = report_of(dialogue, name, report.left_out)
         report.left_out.clear()
+        whole.add(reading)
         yield replace(dialogue, reading=reading)
+    whole.left_out.update(report.left_out)
+    for line in whole.lines():
+        report.note(line)
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
@@ -254,8 +264,10 @@ def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
     return detect(open_source(origin))
 
 
-def detect(source: Source) -> str:
-    """Return the first format of `READERS` that recognises the head of ``source``.
+def detect(source: Source, columns: Collection[str] = ()) -> str:
+    """Return the first format that recognises the head of ``source``.
+
+    ``columns`` are our names of those that are mapped: such JSON is read by them alone.
 
     Raises:
         DataError: none does; says what was seen, and which flags may help.
@@ -264,6 +276,8 @@ def detect(source: Source) -> str:
     for name, reader in READERS.items():
         if reader.sniff is not None and reader.sniff(head):
             return name
+    if head.shape and {"turns", "dialogue", "text"}.intersection(columns):
+        return "jsonl" if head.shape == "rows" else "json"
     if name := _json_format(head) if head.shape else _text_format(head):
         return name
     if head.shape:
@@ -285,35 +299,22 @@ def detect(source: Source) -> str:
 
 def _json_format(head: FileHead) -> str:
     """The first format whose keys the first record has; empty if there is none."""
-    record, has = head.record, head.keys.issuperset
-    results, comments = record.get("results"), record.get("comments")
-    inside = results if isinstance(results, dict) else {}
-    comment = comments[0] if isinstance(comments, list) and comments else None
-    facts = {"audio_url", "audio_duration", "acoustic_model", "speaker_labels"}
-    if isinstance(comment, dict):
-        is_ticket = "author_id" in comment and not comment.keys().isdisjoint(("body", "html_body"))
-    else:
-        is_ticket = has(("comments", "requester_id")) or has(("comments", "author_id"))
-    if "tickets" in head.keys:
-        is_ticket = isinstance(record.get("tickets", []), list)
-    known = {name for name, keys in KEYS.items() if not head.keys.isdisjoint(keys)}
+    record, plain = head.record, "jsonl" if head.shape == "rows" else "json"
     # A first record that is broken says nothing about the rest: the reader will report it.
-    has_turns = not head.keys or known & {"turns", "dialogue"} or {"speaker", "text"} <= known
-    signs = {
-        "zendesk": is_ticket,
-        "intercom": "conversation_parts" in head.keys or record.get("type") == "conversation.list",
-        "slack": record.get("type") == "message" and "." in str(record.get("ts")),
-        "aws": "items" in inside
-        or has(("jobName", "results"))
-        or has(("Transcript", "Participants")),
-        "deepgram": "channels" in inside
-        or (not record and has(("results", "channels", "alternatives"))),
-        "assemblyai": has(("text", "words")) and not head.keys.isdisjoint(facts),
-        "whisper": "segments" in head.keys and "turns" not in head.keys,
-        "json": head.shape == "document" and bool(has_turns),
-        "jsonl": head.shape == "rows" and (has_turns or head.suffix in _LINES),
-    }
-    return next((name for name, fits in signs.items() if fits), "")
+    if not head.keys or "turns" in head.keys or isinstance(record.get("dialogue"), str):
+        return plain
+    if record.get("type") == "message" and "." in str(record.get("ts")):
+        return "slack"
+    if name := program_of(head.signs):
+        return name
+    known = {name for name in ("turns", "dialogue", "speaker", "text") if keys_of(head.keys, name)}
+    if known & {"turns", "dialogue"} or {"speaker", "text"} <= known:
+        return plain
+    if head.shape == "rows" and head.suffix in _LINES:
+        return plain
+    from dialogist.formats.generic import find_turns
+
+    return plain if any(find_turns(record)) else ""
 
 
 _MAIL = re.compile(r"(?:from|von|de)\s?:|wrote|schrieb|écrit|escribió", re.IGNORECASE)
@@ -329,6 +330,8 @@ def _text_format(head: FileHead) -> str:
         return "webvtt"
     if any(map(TIMING.fullmatch, lines[:2])):
         return "srt"
+    if "<smses" in head.text[:5_000]:
+        return "sms"
     if head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         return "html"
     messages = [MESSAGE.fullmatch(line.translate(PLAIN)) for line in lines[:5]]
@@ -357,7 +360,9 @@ def _is_table(head: FileHead) -> bool:
         cells = next(csv.reader([header], delimiter=delimiter_of(header), strict=True), [])
     except csv.Error:
         return False
-    names = set(map(normalized_key, cells))
-    known = {name for name, keys in KEYS.items() if not names.isdisjoint(keys)}
+    names = set(map(folded, cells))
+    known = {name for name in ("column", "speaker", "text", "start") if keys_of(cells, name)}
+    if program_of(names, is_table=True):
+        return True
     has_turns = "column" in known or {"speaker", "text"} <= known
     return len(names) > 1 and (has_turns or head.suffix in _TABLES)

@@ -49,7 +49,7 @@ created|status|priority|language|channel|queue|project|organizer|organiser|minut
 call id|case id|chat id|ticket id|ticket|from|to|cc|bcc|sent|name|age|city|zip|country|department|
 decisions|decision|actions|action|action items|next meeting|next steps|type|id
 """
-_HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
+HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
 _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
@@ -77,7 +77,7 @@ def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) 
     filled = [guess for line, guess in guesses if line.strip()]
     if whole and len(filled) <= _SHORT and all(filled):
         for name in counts:
-            if name.lower() not in _HEADER_WORDS and len(name.split()) <= 2:
+            if name.lower() not in HEADER_WORDS and len(name.split()) <= 2:
                 counts[name] = max(2, counts[name])
     return counts
 
@@ -144,7 +144,7 @@ def _is_name(name: str, times: int) -> bool:
         return False
     if _SENTENCE_IN_NAME.search(name) and not (times > 1 and _TWO_NAMES.fullmatch(name)):
         return False
-    if times == 1 and name.lower() in _HEADER_WORDS:
+    if times == 1 and name.lower() in HEADER_WORDS:
         return False
     if role_of(name):
         return True

@@ -3,30 +3,34 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from dialogist.errors import DataError
-from dialogist.formats.documents import message_text, plain_text
+from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import (
     KEYS,
     SEPARATOR,
     RecordSelection,
     delimiter_of,
-    normalized_key,
+    folded,
+    keys_of,
     require_text,
     shortlist,
 )
 from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
+from dialogist.formats.json_records import Program, program_of, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.language.roles import role_in_data, role_of
+from dialogist.formats.turns import TurnReader
 from dialogist.language.tokens import counted
-from dialogist.records import Dialogue, Utterance
+from dialogist.records import Dialogue
 
 _DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
+_WEAK = ("type", "direction", "source", "channel")
+"""Columns that may tell the speaker of a turn, but do not make a row one."""
 
 
 Rows = Iterator[tuple[int, dict[str, str]]]
@@ -43,7 +47,7 @@ class TableLayout:
     text: str
     role: str
     summary: str
-    time: str
+    start: str
 
 
 def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
@@ -61,8 +65,11 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
         column = cell.strip().lstrip("\ufeff")
         before = sum(_DOUBLE.sub("", name) == column for name in header)
         header.append(f"{column} #{before + 1}" if before else column)
-    layout = layout_of(header, options.columns, source.name)
-    selection = RecordSelection(options)
+    named = options.format if options.format in programs() else ""
+    named = named or program_of(set(map(folded, header)), is_table=True)
+    program = programs().get(named, Program())
+    layout = layout_of(header, {**program.columns, **options.columns}, source.name)
+    selection = RecordSelection(options, report)
 
     def selected() -> Rows:
         for line, cells in table:
@@ -72,16 +79,38 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
             elif selection.takes(row):
                 yield line, row
 
-    if layout.dialogue and not options.one_dialogue:
+    is_own = folded(layout.id) in KEYS["own_id"]
+    is_whole = program.table or _is_recording(header)
+    is_one = options.one_dialogue or (
+        is_whole and "id" not in options.columns and (is_own or not layout.id)
+    )
+    if layout.dialogue and not is_one:
         yield from _whole(selected(), layout, source.stem, report)
     else:
-        is_own = normalized_key(layout.id) in KEYS["own_id"]
-        refusal = id_refusal(header, layout.id, options, source.name, is_own, is_table=True)
-        messages = _messages(
-            selected(), layout, source.stem if options.one_dialogue else "", report
-        )
+        refusal = ""
+        if not is_one:
+            refusal = id_refusal(header, layout.id, options, source.name, is_own, is_table=True)
+        given = {
+            "speaker": layout.speaker,
+            "text": layout.text or layout.dialogue,
+            "role": layout.role if layout.role != layout.speaker else "",
+            "start": layout.start,
+        }
+        unit = 0.001 if _in_milliseconds(header) else 1.0
+        reader = TurnReader(given, replace(program, unit=unit), report.leave_out)
+        messages = _messages(selected(), layout, source.stem if is_one else "", reader, report)
         yield from group_messages(messages, options, report, refusal)
-    selection.tell(report)
+    selection.tell()
+
+
+def _is_recording(header: Sequence[str]) -> bool:
+    """Whether rows have a beginning and an end: those of a recording, which is one dialogue."""
+    return bool(keys_of(header, "start") and keys_of(header, "end"))
+
+
+def _in_milliseconds(header: Sequence[str]) -> bool:
+    """Whether it is Whisper's own table, which counts in whole milliseconds."""
+    return [*map(folded, header)] == ["start", "end", "text"]
 
 
 def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
@@ -91,7 +120,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
         DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
             columns have the same name.
     """
-    by_name = {normalized_key(column): column for column in reversed(header)}
+    by_name = {folded(column): column for column in reversed(header)}
 
     def missing(wanted: str) -> DataError:
         return DataError(
@@ -100,31 +129,40 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
         )
 
     def find(key: str, usual: Sequence[str]) -> str:
-        if key not in columns:
-            return next((by_name[each] for each in usual if each in by_name), "")
+        if not columns.get(key):
+            return "" if key in columns else next(iter(usual), "")
         if columns[key] in header:
             return columns[key]
-        if normalized_key(columns[key]) not in by_name:
+        if folded(columns[key]) not in by_name:
             raise missing(columns[key])
-        return by_name[normalized_key(columns[key])]
+        return by_name[folded(columns[key])]
 
-    speaker, text = find("speaker", KEYS["speaker"]), find("text", KEYS["text"])
+    speakers = [column for column in keys_of(header, "speaker") if folded(column) not in _WEAK]
+    whole, is_recording = keys_of(header, "column"), _is_recording(header)
+    is_by_turn = is_recording or any(folded(column).startswith("speaker") for column in speakers)
+    texts = [c for c in keys_of(header, "text") if is_by_turn or c not in whole]
+    speaker, text = find("speaker", speakers), find("text", texts)
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.
-    by_rows = "text" in columns or (speaker and text)
-    dialogue = find("dialogue", () if by_rows else (*KEYS["column"], "text"))
+    by_rows = "text" in columns or (text and (speaker or is_recording))
+    plain = [by_name["text"]] if "text" in by_name else []
+    dialogue = find("dialogue", () if by_rows else (*whole, *plain))
     if not dialogue and not text:
         raise missing("dialogue' or 'text")
-    usual_ids = KEYS["id"] if dialogue else (*KEYS["group"], *KEYS["column"], *KEYS["own_id"])
-    identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
-    times = (by_name[each] for each in KEYS["time"] if each in by_name)
-    time = next((column for column in times if column not in (identity, speaker, text)), "")
-    role, summary = find("role", KEYS["role"]), find("summary", KEYS["summary"])
+    ids = ("own_id", "group") if dialogue else ("group", "column", "own_id")
+    usual_ids = [c for name in ids for c in keys_of(header, name) if c not in (dialogue, text)]
+    identity = find("id", usual_ids)
+    times = [*keys_of(header, "start"), *keys_of(header, "time")]
+    start = find("start", [c for c in times if c not in (identity, speaker, text)])
+    role, summary = (
+        find("role", keys_of(header, "role")),
+        find("summary", keys_of(header, "summary")),
+    )
     used = {identity, dialogue, speaker, text, role, summary}
     for column in header:
         first = _DOUBLE.sub("", column)
         if first != column and first in used and first in header:
             raise DataError(f"{name}: several columns are named '{first[:40]}': rename all but one")
-    return TableLayout(identity, dialogue, speaker, text, role, summary, time)
+    return TableLayout(identity, dialogue, speaker, text, role, summary, start)
 
 
 def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
@@ -194,7 +232,7 @@ def _whole(rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter) 
 
 
 def _messages(
-    rows: Rows, layout: TableLayout, only: str, report: ProblemReporter
+    rows: Rows, layout: TableLayout, only: str, reader: TurnReader, report: ProblemReporter
 ) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for line, cells in rows:
@@ -202,9 +240,5 @@ def _messages(
         if not identity:
             report(line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        speaker = cells.get(layout.speaker, "").strip()
-        role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
-        text = message_text(cells[layout.text or layout.dialogue])
-        utterance = Utterance(speaker, text, role_in_data(role) or role_of(speaker))
-        time, summary = cells.get(layout.time, ""), cells.get(layout.summary, "")
-        yield RoleMessage(identity, line, utterance, time, summary)
+        for utterance in reader.utterances(cells, "the row"):
+            yield RoleMessage(identity, line, utterance, cells.get(layout.summary, ""))

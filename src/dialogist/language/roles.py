@@ -41,9 +41,17 @@ _ROLES = {
 }
 # Words that say whose side somebody is on in a help desk's data, but are no names in a transcript.
 _PARTIES = {
-    "customer": ("end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor"),
-    "agent": ("admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team"),
-}
+    "customer": (
+        "end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor", "consumer",
+        "incoming", "inbound", "external",
+    ),
+    "agent": (
+        "admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team", "outgoing",
+        "outbound", "internal",
+    ),
+    "assistant": ("ai", "model"),
+    "system": ("developer",),
+}  # fmt: skip
 _BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
 _CANONICAL = {name: role for role, names in _ROLES.items() for name in names}
 # "Doctor_2" is a doctor; "agent_1" of Topical-Chat is anyone, so agents are not counted off.

@@ -391,7 +391,7 @@ def _records(path: Path, note: Note, key: str) -> Iterator[tuple[int, Mapping[st
         yield from ((number, {"prediction": text}) for number, text in enumerate(texts, 1))
     else:
         names = {key, *PREDICTION_KEYS, *KEYS["id"]}
-        for number, value, _ in json_values(source_of_bytes(data, str(path)), report):
+        for number, value, *_ in json_values(source_of_bytes(data, str(path)), report):
             if isinstance(value, str):
                 yield number, {"prediction": value}
             elif isinstance(value, dict) and (

@@ -1,0 +1,533 @@
+"""The turns of anybody's JSON or table as utterances: one table of keys, whoever wrote them."""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+from dialogist.formats.documents import message_text
+from dialogist.formats.fields import (
+    INTERNAL_NOTES,
+    KEYS,
+    TABLES,
+    Record,
+    by_folded,
+    folded,
+    json_kind,
+    keys_of,
+    missing_key,
+    text_pair,
+)
+from dialogist.formats.json_records import Program
+from dialogist.formats.read_options import BadRecord, Columns, value_at
+from dialogist.language.roles import role_in_data, role_of
+from dialogist.records import FIRST_INSTANT, JSON, Utterance
+
+# Times.
+
+_UNITS = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "ticks": 1e-7, "offsets": 1e-3}
+"""Of plain numbers, by the end of a folded key; ``offsets`` are whisper.cpp's."""
+_EPOCHS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (10 * FIRST_INSTANT, 1.0))
+_CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2}(?:[.,]\d{1,9})?)")
+_SPAN = re.compile(r"(?:PT)?(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?", re.I)
+_FRACTION = re.compile(r"(?<=\.\d{6})\d+")
+_LONGEST_TIME = 64
+
+
+def seconds_of(value: Any, unit: float = 1.0) -> float | None:
+    """A time in seconds: a number, a clock, a span (``PT2.5S``), or a moment since 1970.
+
+    Numbers are in ``unit`` seconds, or so great that they count seconds, milli-, micro- or
+    nanoseconds since 1970. None: it is no time.
+    """
+    if isinstance(value, dict):
+        if "seconds" in value or "nanos" in value:
+            whole, rest = seconds_of(value.get("seconds", 0)), seconds_of(value.get("nanos", 0))
+            return (whole or 0) + (rest or 0) / 1e9
+        inner = (
+            value[key] for key in ("absolute", "relative", "from") if value.get(key) is not None
+        )
+        return seconds_of(str(next(inner, "")), unit)
+    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    if isinstance(value, bool) or not 0 < len(text) < _LONGEST_TIME or not text.isprintable():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        pass
+    else:
+        scale = next((1 / scale for least, scale in _EPOCHS if number >= least), unit)
+        return number * scale if abs(number) < 1e21 else None
+    if clock := _CLOCK.fullmatch(text):
+        hours, minutes, seconds = clock.groups()
+        return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+    if span := _SPAN.fullmatch(text):
+        hours, minutes, seconds = span.groups()
+        return float(hours or 0) * 3600 + float(minutes or 0) * 60 + float(seconds or 0)
+    text = _FRACTION.sub("", text)
+    for form in ("", *TABLES["dates"]):
+        try:
+            moment = datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None
+
+
+def times_of(item: Record, columns: Columns, unit: float) -> tuple[float | None, float | None]:
+    """When a turn began and ended."""
+    start = end = None
+    mapped = columns.get("start")
+    keys = [mapped] if mapped is not None else [*keys_of(item, "start"), *keys_of(item, "time")]
+    for key in (*keys, *keys_of(item, "end")):
+        value = value_at(item, key)
+        scale = next((u for name, u in _UNITS.items() if folded(key).endswith(name)), unit)
+        if isinstance(value, list) and len(value) == 2:
+            value = {"from": value[0], "to": value[1]}
+        if isinstance(value, dict) and end is None:
+            end = seconds_of(value.get("to"), scale)
+        if key not in keys:
+            end = seconds_of(value, scale) if end is None else end
+        elif start is None:
+            start = seconds_of(value, scale)
+    return start, end
+
+
+def in_order(utterances: list[Utterance], order: str = "") -> list[Utterance]:
+    """Oldest first, where the times say it; those of a recording stand as they are.
+
+    ``order``: ``time``: by time in any case; ``back``: without times the newest comes first.
+    """
+    known = [u.start for u in utterances if u.start is not None]
+    falls = sum(a > b for a, b in pairwise(known))
+    rises = sum(a < b for a, b in pairwise(known))
+    is_dated = max(known, default=0.0) >= FIRST_INSTANT
+    if (order == "back" and not rises) or (is_dated and falls > rises):
+        utterances = utterances[::-1]
+    if not falls or not (is_dated or order == "time"):
+        return utterances
+    moments = []
+    last = float("-inf")
+    for utterance in utterances:
+        last = last if utterance.start is None else utterance.start
+        moments.append(last)
+    return [utterances[n] for n in sorted(range(len(moments)), key=moments.__getitem__)]
+
+
+# Speakers.
+
+_SIDES = by_folded(TABLES["sides"])
+_SPARE = ("type", "direction", "source", "channel", "mediachannel", "channellabel", "channeltag")
+"""Keys whose value is a speaker only where it is a role, or the number of a channel."""
+_LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
+_ID_ALONE = re.compile(r"\d{5,}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{24,}", re.IGNORECASE)
+_MENTION = re.compile(r"<@(?P<id>\w{1,40})(?:\|[^<>]{0,80})?>")
+
+
+class Person(NamedTuple):
+    """Who speaks, as far as a turn, or a list of people, says it."""
+
+    id: str = ""
+    name: str = ""
+    role: str = ""
+
+
+@dataclass(slots=True)
+class People:
+    """Who takes part: names and roles by id; somebody without a name is called by the role."""
+
+    known: dict[str, Person] = field(default_factory=dict)
+    labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    customer: str = ""
+    """The id of who asked, as a help desk knows it."""
+
+    def learn(self, record: Record) -> None:
+        """Take in all people that a record names beside its turns."""
+        for key in keys_of(record, "people"):
+            value: Any = record[key]
+            if isinstance(value, dict) and key.endswith("s"):  # by id
+                value = [
+                    {"id": number, **(person if isinstance(person, dict) else {"name": person})}
+                    for number, person in value.items()
+                ]
+            is_list = isinstance(value, list)
+            for place, person in enumerate(value if is_list else [value]):
+                if isinstance(person, dict):
+                    self._learn(person, f"#{place}" if is_list else "")
+        asked = record.get("requester_id")
+        requester = record.get("requester")
+        if asked is None and isinstance(requester, dict):
+            asked = requester.get("id")
+        self.customer = str(asked) if isinstance(asked, str | int) else self.customer
+
+    def _learn(self, value: Record, place: str) -> None:
+        profile = value.get("profile")
+        _, name, role = person_of({**value, **(profile if isinstance(profile, dict) else {})})
+        ids = [value[key] for key in keys_of(value, "person_id")]
+        for identity in filter(None, [*(str(i) for i in ids if isinstance(i, str | int)), place]):
+            before = self.known.get(identity, Person())
+            self.known[identity] = Person(identity, name or before.name, role or before.role)
+
+    def said(self, person: Person, labels: bool, is_program: bool) -> tuple[str, str]:
+        """The name and the role of who speaks."""
+        known = self.known.get(person.id, Person())
+        name, role = person.name or known.name, person.role or known.role
+        if self.customer and person.id and not role:
+            role = "customer" if person.id == self.customer else "agent"
+        if not name and person.id and not (role or labels or _ID_ALONE.fullmatch(person.id)):
+            name = person.id
+        if not name and (person.id or (role and is_program)):
+            key = (role, person.id)
+            if key not in self.labels:
+                count = sum(other == role for other, _ in self.labels) + 1
+                word = role.capitalize() or "Speaker"
+                self.labels[key] = word if role and count == 1 else f"{word} {count}"
+            name = self.labels[key]
+        return name, role or role_of(name)
+
+    def in_words(self, text: str) -> str:
+        """A text with those who are mentioned by name."""
+
+        def named(match: re.Match[str]) -> str:
+            name = self.known.get(match["id"], Person()).name
+            return f"@{name}" if name else match[0]
+
+        return _MENTION.sub(named, text) if "<@" in text else text
+
+
+def person_of(value: Record, roles: Mapping[str, str] | None = None) -> Person:
+    """The person that an object describes; ``roles`` are words that mean another role there."""
+    for key in ("user", "application", "bot"):  # as Microsoft Graph has it
+        if isinstance(inner := value.get(key), dict):
+            return person_of({k: v for k, v in inner.items() if k != key}, roles)
+    there = {folded(key): value[key] for key in value}
+    first, last = (there.get(k) or there.get(f"{k}name") for k in ("first", "last"))
+    full = " ".join(part for part in (first, last) if isinstance(part, str) and part)
+    names = (value[key] for key in keys_of(value, "name"))
+    name = next((n for n in names if isinstance(n, str) and n.strip()), full)
+    ids = (value[key] for key in keys_of(value, "person_id"))
+    identity = next((str(i) for i in ids if isinstance(i, str | int) and i is not True), "")
+    words = (there.get(key) for key in ("role", "type", "usertype"))
+    word = next((word for word in words if isinstance(word, str) and word), "")
+    role = (roles or {}).get(word) or role_in_data(word)
+    role = role if role != word or role_of(word) else ""
+    return Person(identity, name or (word if role and not identity else ""), role)
+
+
+# What was said.
+
+_NOT_TOLD = {kind: what for what, kinds in TABLES["not_told"].items() for kind in kinds.split()}
+"""Kinds of items that are no speech, and what they are counted as."""
+_TEXTS_APART = ("embeds", "attachments", "blocks", "poll")
+"""Attachments that hold words of their own rather than a file."""
+_DEPTH = 8
+_NO_SPACE = re.compile(r"\s+([.,!?;:%])")
+
+
+def message_content(value: Any, key: str, depth: int = 0) -> str:
+    """What was said: text, or the parts of a message, of which those that are no text are named.
+
+    Raises:
+        BadRecord: there is a number, or something of another kind.
+    """
+    if value is None or depth > _DEPTH:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        if folded(str(value.get("type"))) in _NOT_TOLD:
+            return ""
+        inner = (message_content(value[k], k, depth + 1) for k in _text_keys(value))
+        kind = str(value.get("type") or "").removesuffix("_url")
+        return next(filter(None, inner), f"[{kind}]" if kind and depth else "")
+    if not isinstance(value, list):
+        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
+    if odd := [item for item in value if isinstance(item, int | float | list)]:
+        raise BadRecord(f"key '{key}' holds {json_kind(odd[0])} among its parts")
+    texts = [message_content(item, key, depth + 1) for item in value]
+    # Telegram writes pieces of one sentence, the others paragraphs.
+    is_inline = any(isinstance(item, str) for item in value) and len(value) > 1
+    return ("" if is_inline else "\n").join(filter(None, texts)).strip()
+
+
+def _text_keys(value: Record) -> list[str]:
+    return [key for key in keys_of(value, "content") if isinstance(value[key], str | list | dict)]
+
+
+@dataclass(slots=True)
+class TurnReader:
+    """Reads the turns of one record; what is no speech goes to ``leave_out``."""
+
+    columns: Columns
+    program: Program
+    leave_out: Callable[..., None]
+    internal_notes: bool = False
+    people: People = field(default_factory=People)
+
+    def read(self, turns: Iterable[JSON], where: str) -> list[Utterance]:
+        """The utterances in order.
+
+        Raises:
+            BadRecord: not one item is a turn; says why the first is not.
+        """
+        utterances: list[Utterance] = []
+        faults = []
+        for number, item in enumerate(_with_replies(turns), 1):
+            try:
+                utterances += self.utterances(item, f"'{where}' item {number}")
+            except BadRecord as error:
+                faults.append(error)
+        if faults and not utterances:
+            raise faults[0]
+        self.leave_out("items without text", len(faults))
+        return self.finished(utterances)
+
+    def finished(self, utterances: list[Utterance]) -> list[Utterance]:
+        """In order, joined, and without the instructions of a language model."""
+        ordered = in_order(utterances, self.program.order)
+        if self.program.joined:
+            runs = ([*run] for _, run in groupby(ordered, key=lambda u: (u.speaker, u.role)))
+            ordered = [
+                replace(run[0], text=_spaced(u.text for u in run), end=run[-1].end) for run in runs
+            ]
+        roles = {u.role for u in ordered} - {"system", ""}
+        if "assistant" in roles or self.program.llm:
+            told = [u for u in ordered if u.role != "system"]
+            self.leave_out("system prompts", len(ordered) - len(told))
+            return told
+        if roles - {"user"}:  # a notice of the chat
+            return [replace(u, speaker="") if u.role == "system" else u for u in ordered]
+        return ordered
+
+    def utterances(self, item: Any, where: str) -> list[Utterance]:
+        """A turn as ``[speaker, text]``, as an object, or as bare text without a speaker.
+
+        Raises:
+            BadRecord: it is none of these.
+        """
+        if isinstance(item, str):
+            return [Utterance("", item)]
+        if isinstance(item, list):
+            speaker, text = text_pair(item, where)
+            return [Utterance(speaker, text, role_of(speaker))]
+        if not isinstance(item, dict):
+            raise BadRecord(f"{where} is {json_kind(item)}, not a turn")
+        item = unwrapped(item)
+        if what := self.left_out(item):
+            self.leave_out(what)
+            return []
+        speaker, role = self._speaker(item)
+        text = self._text(item)
+        if self.program.notice and _is_notice(self.program.notice, speaker, text):
+            self.leave_out("notices")
+            return []
+        start, end = times_of(item, self.columns, self.program.unit)
+        pieces: Any = next(
+            (v for k in keys_of(item, "pieces") if isinstance(v := item[k], list)), []
+        )
+        found = [] if self.columns.get("text") else self.spoken(pieces, speaker, role, text)
+        if found and (not text or (len(found) > 1 and _same(text, found))):
+            return [replace(found[0], start=found[0].start if start is None else start), *found[1:]]
+        if found and not speaker:  # to whom most words were given
+            speaker = Counter(u.speaker for u in found for _ in u.text.split()).most_common(1)[0][0]
+        if not text:
+            text = _attached(item)
+            if not text and self.program.doc:
+                self.leave_out("items without text")
+                return []
+            if not text and not keys_of(item, "text"):
+                raise BadRecord(f"{where} has {missing_key('text', item)}")
+        elif any(item[key] for key in keys_of(item, "attachments")):
+            self.leave_out("attachments")
+        return [Utterance(speaker, text, role, start, end)]
+
+    def left_out(self, item: Record) -> str:
+        """What an item is counted as that is no speech; empty: it is told."""
+        for key, values in self.program.internal.items():
+            if not self.internal_notes and item.get(key) in values:
+                return INTERNAL_NOTES
+        kinds = [str(item[k]) for k in keys_of(item, "kind") if isinstance(item[k], str | int)]
+        what = next((_NOT_TOLD[k] for k in map(folded, kinds) if k in _NOT_TOLD), "")
+        for key, said in self.program.said.items():
+            if value_at(item, key, "") not in said and str(value_at(item, key, "")) not in said:
+                return what or "notices"
+        if any(item[key] not in (None, False, "", [], {}) for key in keys_of(item, "deleted")):
+            return "deleted messages"
+        return what
+
+    def _text(self, item: Record) -> str:
+        mapped = self.columns.get("text")
+        for key in [mapped] if mapped else keys_of(item, "text"):
+            value = value_at(item, key)
+            if key in KEYS["pieces"] and not isinstance(value, str):
+                continue
+            text = message_content(value, key)
+            if self.program.clean:
+                text = html.unescape(re.sub(self.program.clean, "", text))
+            text = self.people.in_words(message_text(text))
+            if text.strip():
+                text = html.unescape(text) if folded(key) == "plainbody" else text
+                return text.strip() if self.program.doc else text
+        return ""
+
+    def _speaker(self, item: Record) -> tuple[str, str]:
+        """The name and the role of who speaks."""
+        mapped = self.columns.get("speaker")
+        usual = ["speaker"] if item.get("speaker") == "" else keys_of(item, "speaker")
+        person = Person()
+        for key in usual if mapped is None else [mapped]:
+            found = self._person(value_at(item, key), key)
+            person = Person(person.id or found.id, found.name, person.role or found.role)
+            if person.name:
+                break
+        role = self._role(item)
+        person = person if role is None else person._replace(role=role)
+        for key, value in item.items():
+            if isinstance(value, bool) and (side := _SIDES.get(folded(key))):
+                word = side[0] if value else side[1]
+                if word == "Me":
+                    person = person._replace(name=person.name or word)
+                else:
+                    person = person._replace(role=person.role or word)
+        name, known = self.people.said(person, self.program.labels, bool(self.program.doc))
+        return name, role if role is not None else known
+
+    def _role(self, item: Record) -> str | None:
+        """The role that is given; it is kept as it is, even empty: so what we write is read."""
+        key = self.columns.get("role") or next(iter(keys_of(item, "role")), "")
+        value = value_at(item, key) if key else None
+        if not isinstance(value, str):
+            return None
+        is_ours = key == "role" and not self.program.doc
+        return (role_of(value) or value) if is_ours else role_in_data(value)
+
+    def _person(self, value: Any, key: str) -> Person:
+        """Who a value under a key is: a name, an id, a role, or an object that tells them."""
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(value, dict):
+            person = person_of(value, self.program.roles)
+            known = self.people.known.get(person.id, Person())
+            return Person(person.id, person.name or known.name, person.role or known.role)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            return Person()
+        text, name = str(value), folded(key)
+        for place in (text, f"#{text}" if name in ("originator", "party") else ""):
+            if place in self.people.known:
+                return self.people.known[place]
+        role = role_in_data(text)
+        is_role = role != text or bool(role_of(text))
+        label = _LABEL.fullmatch(text)
+        if name in _SPARE and not (is_role or (label and name not in ("type", "source"))):
+            return Person()
+        by_number = isinstance(value, int) and not name.endswith("id")
+        if label and (
+            by_number
+            or self.program.labels
+            or name == "speakerid"
+            or ("_" in text and name != "speaker")
+        ):
+            return Person("", f"Speaker {label[1].upper()}")
+        if role != text and not role_of(text):  # "external", "ai"
+            return Person("", role.capitalize(), role)
+        if name.endswith("id") or not isinstance(value, str) or _ID_ALONE.fullmatch(text):
+            return Person(text)
+        is_shouted = bool(self.program.doc) and text.isupper() and is_role
+        return Person("", text.capitalize() if is_shouted else text, role if is_role else "")
+
+    def spoken(
+        self, pieces: Sequence[Any], speaker: str = "", role: str = "", whole: str = ""
+    ) -> list[Utterance]:
+        """Words with speakers and times as utterances; ``whole`` is their text, if it is known."""
+        items = [unwrapped(piece) for piece in pieces if isinstance(piece, dict)]
+        tokens = whole.split()
+        texts = tokens if len(tokens) == len(items) else [*map(_piece, items)]
+        is_glued = any(text[:1].isspace() or text[-1:].isspace() for text in texts)
+        told: list[tuple[str, str, float | None, float | None]] = []
+        now = ""
+        for item, text in zip(items, texts, strict=True):
+            if what := _NOT_TOLD.get(folded(str(item.get("type")))):
+                self.leave_out(what)
+            elif text:
+                is_sign = item.get("type") in ("spacing", "punctuation", "punct")
+                now = now if is_sign else self._speaker(item)[0] or now
+                told.append((now, text, *times_of(item, {}, self.program.unit)))
+        first = next((name for name, *_ in told if name), "")
+        utterances = []
+        for name, run in groupby(told, key=lambda word: word[0] or first):
+            words = [*run]
+            text = (
+                "".join(w[1] for w in words).strip() if is_glued else _spaced(w[1] for w in words)
+            )
+            start = next((w[2] for w in words if w[2] is not None), None)
+            end = next((w[3] for w in reversed(words) if w[3] is not None), None)
+            given = role if name in ("", speaker) else role_of(name)
+            if text:
+                utterances.append(Utterance(name or speaker, text, given, start, end))
+        return utterances
+
+
+def _spaced(words: Iterable[str]) -> str:
+    """Words as a text: none before a point."""
+    return _NO_SPACE.sub(r"\1", " ".join(words)).strip()
+
+
+def _same(text: str, found: Sequence[Utterance]) -> bool:
+    """Whether utterances made of words say all that a text says."""
+    spoken = "".join(u.text for u in found)
+    return "".join(filter(str.isalnum, text)) == "".join(filter(str.isalnum, spoken))
+
+
+def _is_notice(pattern: str, speaker: str, text: str) -> bool:
+    """Whether a message tells of its speaker by name, as ``Ann left the group.`` does."""
+    named = next((n for n in (speaker, "You") if n and text.startswith(f"{n} ")), "")
+    return bool(re.fullmatch(pattern, text.removeprefix(named) if named else text))
+
+
+def _with_replies(turns: Iterable[Any]) -> Iterator[Any]:
+    """Each turn, and behind it those of its thread."""
+    for turn in turns:
+        yield turn
+        for key in keys_of(turn, "replies") if isinstance(turn, dict) else ():
+            if isinstance(turn[key], list):
+                yield from (reply for reply in turn[key] if isinstance(reply, dict))
+
+
+def unwrapped(item: Record) -> dict[str, Any]:
+    """A turn with what stands in an object of its own, such as the best of several readings."""
+    whole: dict[str, Any] = dict(item)
+    for key in keys_of(item, "inner"):
+        inner: Any = item[key]
+        if isinstance(inner, list) and folded(key) in ("alternatives", "nbest"):
+            inner = inner[0] if inner else None
+        if isinstance(inner, dict) and keys_of(inner, "text"):
+            own = (item[k] for k in keys_of(item, "text") if k != key)
+            if not any(isinstance(value, str) and value for value in own):
+                whole = {**{k: v for k, v in whole.items() if k != key}, **inner}
+    return whole
+
+
+def _piece(item: Record) -> str:
+    keys = ("punctuated_word", "punctuatedWord", "word", *keys_of(item, "text"))
+    return next((value for key in keys if isinstance(value := item.get(key), str)), "")
+
+
+def _attached(item: Record) -> str:
+    """What is attached to a message without words: its text, or its name in brackets."""
+    texts = []
+    for key in keys_of(item, "attachments"):
+        value: Any = item[key]
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, dict):
+                told = [message_content(each[k], k) for k in _text_keys(each)]
+                names = (each[k] for k in keys_of(each, "file_name"))
+                name = next((n for n in names if isinstance(n, str) and n), key.rstrip("s"))
+                is_text = key in _TEXTS_APART and any(told) and not each.get("fileName")
+                texts += told if is_text else [f"[{name.rpartition('/')[2] or key}]"]
+            elif isinstance(each, str) and each and not each.startswith("(File"):
+                texts.append(f"[{each.rpartition('/')[2][:_LONGEST_TIME] or key}]")
+    return "\n".join(filter(None, dict.fromkeys(texts)))
