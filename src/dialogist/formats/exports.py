@@ -111,7 +111,7 @@ def _threads(
                 continue
             id_under(post.value, "user")
             stamp, thread = id_under(post.value, "ts"), id_under(post.value, "thread_ts")
-            told = reader.utterances(_worded(post.value, reader.people), "the message")
+            told = reader.turn(_worded(post.value, reader.people), "the message")
         except BadRecord as error:
             report(post.line, str(error))
             continue

@@ -1,7 +1,7 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ from dialogist.formats.read_options import (
 )
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.formats.turns import People, TurnReader, in_order, unwrapped
+from dialogist.formats.turns import People, TurnReader, has_text, in_order, unwrapped
 from dialogist.language.tokens import counted, listed
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
@@ -174,10 +174,13 @@ def _conversations(
             yield value._replace(value=record, alone=value.alone and len(inner or "1") == 1)
 
 
-def turns_at(record: Record, paths: str) -> list[Any] | None:
-    """The items of the first path with any; a list on the way stands for all of its items.
+def turns_at(
+    record: Record, paths: str, accepts: Callable[[Any], bool] | None = None
+) -> list[Any] | None:
+    """The items of the first path with any that are accepted.
 
-    A step is a key, a place in a list, or ``*`` for all values of an object.
+    A step is a key, a place in a list, or ``*`` for all values of an object. A list on the way
+    stands for all of its items.
     """
     found = None
     for path in paths.split(" | "):
@@ -198,7 +201,7 @@ def turns_at(record: Record, paths: str) -> list[Any] | None:
         )
         lists: list[Any] = [[*v.values()] if _is_by_id(v) else v for v in parsed]
         items = [*chain.from_iterable(v for v in lists if isinstance(v, list))]
-        if items:
+        if any(accepts(item) for item in items) if accepts else items:
             return items
         found = items if any(isinstance(v, list) for v in lists) else found
     return found
@@ -240,10 +243,9 @@ def find_turns(record: Record) -> tuple[str, str]:
 
 def _is_turn(item: Record) -> bool:
     item = unwrapped(item)
-    has_text = any(isinstance(item[key], str) and item[key] for key in keys_of(item, "text"))
     has_pieces = any(isinstance(item[key], list) for key in keys_of(item, "pieces"))
     who = [key for key in keys_of(item, "speaker") if key not in _WEAK]
-    return (has_text or has_pieces) and bool(who or keys_of(item, "start"))
+    return (has_text(item) or has_pieces) and bool(who or keys_of(item, "start"))
 
 
 def _usual_key(record: Record) -> str:
@@ -282,14 +284,11 @@ def is_message(value: Record, columns: Columns) -> bool:
         return False
     if columns.get("text"):
         return has_path(value, columns["text"])
-    has_speaker = "speaker" in columns or bool(keys_of(value, "speaker"))
-    if has_speaker and isinstance(value.get("words"), list):
-        return True
-    texts = (value[key] for key in keys_of(value, "text"))
-    text = next((each for each in texts if isinstance(each, str) and each), None)
-    if text is None or not has_speaker:
-        content = value.get("content")
-        return isinstance(content, list) and isinstance(value.get("role"), str)
+    mapped = columns.get("speaker")
+    has_speaker = has_path(value, mapped) if mapped else bool(keys_of(value, "speaker"))
+    if not has_speaker or not (has_text(value) or isinstance(value.get("words"), list)):
+        return False
+    text = next((t for key in keys_of(value, "text") if isinstance(t := value[key], str) and t), "")
     return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
 
 
@@ -300,9 +299,11 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         exports = import_module("dialogist.formats.exports")
         record = getattr(exports, program.prepare)(record)
     words = turns_at(record, program.words or WORDS) or []
-    turns = turns_at(record, program.turns) if program.turns and "turns" not in columns else None
-    if turns and all(isinstance(t, dict) and reader.left_out(t) for t in turns):
-        turns = None
+    turns = None
+    if program.turns and "turns" not in columns:
+        turns = turns_at(
+            record, program.turns, lambda t: not (isinstance(t, dict) and reader.left_out(t))
+        )
     is_spoken = bool(words) and (not turns or (program.tagged and any(map(_is_tagged, words))))
     key = program.turns
     value: Any = turns
@@ -493,7 +494,7 @@ def _messages_in(
                 found = value_at(item, key) if key else source.stem
                 found = found.get("id") if isinstance(found, dict) else found
                 identity = id_under({key: found}, key)
-                utterances = reader.utterances(item, "the message")
+                utterances = reader.turn(item, "the message")
                 if not identity and utterances:
                     raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
             except BadRecord as error:

@@ -64,13 +64,9 @@ READERS: dict[str, Reader] = {
 def all_readers() -> dict[str, Reader]:
     """`READERS`, and those of programs that write JSON or tables."""
     return READERS | {
-        name: Reader(
-            "table:read_table" if program.table else "generic:read_json",
-            program.doc,
-            _TABLES if program.table else _JSON,
-            True,
-        )
+        name: Reader("generic:read_json", program.doc, _JSON, True)
         for name, program in programs().items()
+        if program.doc
     }
 
 

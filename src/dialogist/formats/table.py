@@ -65,9 +65,7 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
         column = cell.strip().lstrip("\ufeff")
         before = sum(_DOUBLE.sub("", name) == column for name in header)
         header.append(f"{column} #{before + 1}" if before else column)
-    named = options.format if options.format in programs() else ""
-    named = named or program_of(set(map(folded, header)), is_table=True)
-    program = programs().get(named, Program())
+    program = programs().get(program_of({*map(folded, header)}, is_table=True), Program())
     layout = layout_of(header, {**program.columns, **options.columns}, source.name)
     selection = RecordSelection(options, report)
 
@@ -240,5 +238,5 @@ def _messages(
         if not identity:
             report(line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        for utterance in reader.utterances(cells, "the row"):
+        for utterance in reader.turn(cells, "the row"):
             yield RoleMessage(identity, line, utterance, cells.get(layout.summary, ""))

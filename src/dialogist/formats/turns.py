@@ -3,7 +3,7 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -144,6 +144,8 @@ class People:
     labels: dict[tuple[str, str], str] = field(default_factory=dict)
     customer: str = ""
     """The id of who asked, as a help desk knows it."""
+    other: str = ""
+    """Whom a chat is with."""
 
     def learn(self, record: Record) -> None:
         """Take in all people that a record names beside its turns."""
@@ -158,6 +160,8 @@ class People:
             for place, person in enumerate(value if is_list else [value]):
                 if isinstance(person, dict):
                     self._learn(person, f"#{place}" if is_list else "")
+        chat = record.get("name")
+        self.other = chat if isinstance(chat, str) else ""
         asked = record.get("requester_id")
         requester = record.get("requester")
         if asked is None and isinstance(requester, dict):
@@ -207,11 +211,12 @@ def person_of(value: Record, roles: Mapping[str, str] | None = None) -> Person:
     there = {folded(key): value[key] for key in value}
     first, last = (there.get(k) or there.get(f"{k}name") for k in ("first", "last"))
     full = " ".join(part for part in (first, last) if isinstance(part, str) and part)
-    names = (value[key] for key in keys_of(value, "name"))
-    name = next((n for n in names if isinstance(n, str) and n.strip()), full)
+    names = [value[key] for key in keys_of(value, "name")]
+    names += [full, *(value[key] for key in keys_of(value, "handle"))]
+    name = next((n for n in names if isinstance(n, str) and n.strip()), "")
     ids = (value[key] for key in keys_of(value, "person_id"))
     identity = next((str(i) for i in ids if isinstance(i, str | int) and i is not True), "")
-    words = (there.get(key) for key in ("role", "type", "usertype"))
+    words = (value[key] for name in ("role", "person_type") for key in keys_of(value, name))
     word = next((word for word in words if isinstance(word, str) and word), "")
     role = (roles or {}).get(word) or role_in_data(word)
     role = role if role != word or role_of(word) else ""
@@ -226,6 +231,11 @@ _TEXTS_APART = ("embeds", "attachments", "blocks", "poll")
 """Attachments that hold words of their own rather than a file."""
 _DEPTH = 8
 _NO_SPACE = re.compile(r"\s+([.,!?;:%])")
+
+
+def has_text(item: Record) -> bool:
+    """Whether a turn says something, be it in parts."""
+    return any(item[k] and isinstance(item[k], str | list | dict) for k in keys_of(item, "text"))
 
 
 def message_content(value: Any, key: str, depth: int = 0) -> str:
@@ -276,9 +286,9 @@ class TurnReader:
         """
         utterances: list[Utterance] = []
         faults = []
-        for number, item in enumerate(_with_replies(turns), 1):
+        for number, item in enumerate(turns, 1):
             try:
-                utterances += self.utterances(item, f"'{where}' item {number}")
+                utterances += self.turn(item, f"'{where}' item {number}")
             except BadRecord as error:
                 faults.append(error)
         if faults and not utterances:
@@ -296,12 +306,33 @@ class TurnReader:
             ]
         roles = {u.role for u in ordered} - {"system", ""}
         if "assistant" in roles or self.program.llm:
-            told = [u for u in ordered if u.role != "system"]
+            told = [u for u in ordered if u.role not in ("system", "developer")]
             self.leave_out("system prompts", len(ordered) - len(told))
             return told
         if roles - {"user"}:  # a notice of the chat
             return [replace(u, speaker="") if u.role == "system" else u for u in ordered]
         return ordered
+
+    def turn(self, item: Any, where: str) -> list[Utterance]:
+        """A turn, and behind it those of its thread.
+
+        Raises:
+            BadRecord: the turn is none.
+        """
+        found: list[Utterance] = []
+        waiting = [item]
+        while waiting:
+            each = waiting.pop()
+            try:
+                found += self.utterances(each, where)
+            except BadRecord:
+                if each is item:
+                    raise
+                self.leave_out("items without text")
+            whole = unwrapped(each) if isinstance(each, dict) else {}
+            for key in keys_of(whole, "replies"):
+                waiting += reversed(whole[key]) if isinstance(whole[key], list) else []
+        return found
 
     def utterances(self, item: Any, where: str) -> list[Utterance]:
         """A turn as ``[speaker, text]``, as an object, or as bare text without a speaker.
@@ -353,7 +384,7 @@ class TurnReader:
         kinds = [str(item[k]) for k in keys_of(item, "kind") if isinstance(item[k], str | int)]
         what = next((_NOT_TOLD[k] for k in map(folded, kinds) if k in _NOT_TOLD), "")
         for key, said in self.program.said.items():
-            if value_at(item, key, "") not in said and str(value_at(item, key, "")) not in said:
+            if str(value_at(item, key, "")) not in map(str, said):
                 return what or "notices"
         if any(item[key] not in (None, False, "", [], {}) for key in keys_of(item, "deleted")):
             return "deleted messages"
@@ -389,8 +420,8 @@ class TurnReader:
         for key, value in item.items():
             if isinstance(value, bool) and (side := _SIDES.get(folded(key))):
                 word = side[0] if value else side[1]
-                if word == "Me":
-                    person = person._replace(name=person.name or word)
+                if "Me" in side:
+                    person = person._replace(name=person.name or word or self.people.other)
                 else:
                     person = person._replace(role=person.role or word)
         name, known = self.people.said(person, self.program.labels, bool(self.program.doc))
@@ -484,17 +515,8 @@ def _same(text: str, found: Sequence[Utterance]) -> bool:
 
 def _is_notice(pattern: str, speaker: str, text: str) -> bool:
     """Whether a message tells of its speaker by name, as ``Ann left the group.`` does."""
-    named = next((n for n in (speaker, "You") if n and text.startswith(f"{n} ")), "")
-    return bool(re.fullmatch(pattern, text.removeprefix(named) if named else text))
-
-
-def _with_replies(turns: Iterable[Any]) -> Iterator[Any]:
-    """Each turn, and behind it those of its thread."""
-    for turn in turns:
-        yield turn
-        for key in keys_of(turn, "replies") if isinstance(turn, dict) else ():
-            if isinstance(turn[key], list):
-                yield from (reply for reply in turn[key] if isinstance(reply, dict))
+    rest = text.removeprefix(speaker) if speaker and text.startswith(f"{speaker} ") else text
+    return bool(re.fullmatch(pattern, rest))
 
 
 def unwrapped(item: Record) -> dict[str, Any]:
