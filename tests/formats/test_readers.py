@@ -91,18 +91,22 @@ def test_whatsapp(read, problems, first, second):
     )
     (dialogue,) = read(text, "WhatsApp Chat.txt")
     assert detect_format(text.encode()) == "whatsapp"
-    assert dialogue.utterances == (
-        Utterance("", "Messages are end-to-end encrypted.", "system"),
-        Utterance("Ann Lee", "hi: you\n12:30 ok?"),
-        Utterance("", "+49 170 1: <Media omitted>", "system"),
-        Utterance("", 'Ann changed the subject to "Plan: B"', "system"),
-    )
+    assert [(u.speaker, u.text, u.role) for u in dialogue.utterances] == [
+        ("", "Messages are end-to-end encrypted.", "system"),
+        ("Ann Lee", "hi: you\n12:30 ok?", ""),
+        ("", "+49 170 1: <Media omitted>", "system"),
+        ("", 'Ann changed the subject to "Plan: B"', "system"),
+    ]
+    assert dialogue.reading.left_out == {"notices": 3}
     assert problems == []
+    last_minute, midnight = dialogue.utterances[1].start, dialogue.utterances[2].start
+    assert 0 < midnight - last_minute <= 62
+    assert 1609459140 <= last_minute < 1609459200  # the last minute of 2020
 
 
-def test_whatsapp_reports_text_above_the_first_message(read, problems):
-    read("torn\n31.12.20, 23:59 - Ann: hi\n")
-    assert problems[0].line == 1
+def test_whatsapp_tells_text_above_the_first_message(read):
+    (dialogue,) = read("It was torn.\n31.12.20, 23:59 - Ann: hi\n31.12.20, 23:59 - Bo: ho\n")
+    assert dialogue.utterances[0].text == "It was torn."
 
 
 # --- subtitles

@@ -26,8 +26,8 @@ from dialogist.formats.source import (
     source_of_bytes,
     without_compression,
 )
-from dialogist.formats.speaker_lines import bare, guess_name, has_speakers
-from dialogist.formats.transcripts import DIVIDER, MESSAGE, PLAIN, TIMING, is_headed
+from dialogist.formats.speaker_lines import has_speakers
+from dialogist.formats.transcripts import DIVIDER, TIMING, is_headed
 from dialogist.language.tokens import counted
 from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue
@@ -49,9 +49,26 @@ READERS: dict[str, Reader] = {
     "jsonl": Reader("generic:read_json", "JSON objects with turns, a line each.", _ROWS, True),
     "sms": Reader("exports:read_sms", "SMS Backup & Restore.", (".xml",)),
     "webvtt": Reader("transcripts:read_subtitles", "WebVTT, as of Zoom or Teams.", (".vtt",)),
-    "srt": Reader("transcripts:read_subtitles", "SubRip subtitles.", (".srt",)),
+    "srt": Reader("transcripts:read_subtitles", "SubRip or SBV subtitles.", (".srt", ".sbv")),
+    "ttml": Reader("transcripts:read_ttml", "TTML subtitles.", (".ttml", ".dfxp")),
     "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
-    "whatsapp": Reader("transcripts:read_whatsapp", "An exported WhatsApp chat.", (".txt",)),
+    "whatsapp": Reader("chat_logs:read_chat", "WhatsApp's export, or Element's.", (".txt",)),
+    "zoom": Reader("chat_logs:read_chat", "Zoom's saved chat, or Webex's.", (".txt",)),
+    "line": Reader("chat_logs:read_chat", "LINE's chat history.", (".txt",)),
+    "kakao": Reader("chat_logs:read_chat", "KakaoTalk, of a phone or a computer.", (".txt",)),
+    "discord": Reader("chat_logs:read_chat", "DiscordChatExporter's plain text.", (".txt",)),
+    "telegram-copy": Reader("chat_logs:read_chat", "Messages copied from Telegram.", (".txt",)),
+    "signal": Reader("chat_logs:read_chat", "Signal, as sigtop exports it.", (".txt",)),
+    "imessage": Reader("chat_logs:read_chat", "iMessage, by imessage-exporter.", (".txt",)),
+    "irc": Reader("chat_logs:read_chat", "IRC: WeeChat, ZNC, irssi, HexChat.", (".log", ".txt")),
+    "salesforce": Reader("chat_logs:read_chat", "Salesforce chat transcripts.", (".txt",)),
+    "substation": Reader("chat_logs:read_chat", "SubStation Alpha subtitles.", (".ass", ".ssa")),
+    "talkbank": Reader("chat_logs:read_chat", "TalkBank's CHAT.", (".cha",)),
+    "switchboard": Reader("chat_logs:read_chat", "Switchboard and STM.", (".utt", ".text", ".stm")),
+    "deposition": Reader("chat_logs:read_chat", "Court transcripts with Q. and A.", (".txt",)),
+    "whispercpp": Reader("chat_logs:read_chat", "Lines of whisper.cpp, or LRC.", (".txt", ".lrc")),
+    "labels": Reader("chat_logs:read_chat", "Two times and a text: Audacity, Fisher.", (".txt",)),
+    "captions": Reader("chat_logs:read_chat", "Times above lines: YouTube's panel.", (".txt",)),
     "csv": Reader("table:read_table", "A row per dialogue or utterance.", _TABLES, True),
     "email": Reader("emails:read_email", "An e-mail, or a copied thread.", (".eml", ".txt")),
     "otter": Reader("transcripts:read_headed", "Copied, with 'Name  0:01' above text.", (".txt",)),
@@ -315,6 +332,7 @@ def _json_format(head: FileHead) -> str:
 
 _MAIL = re.compile(r"(?:from|von|de)\s?:|wrote|schrieb|écrit|escribió", re.IGNORECASE)
 _CLOCK = re.compile(r"\d:\d\d")
+_TTML = re.compile(r"\s*(?:<\?xml[^<>]{0,200}\?>\s*)?(?:<!--[^<>]{0,2000}-->\s*)?<(?:tt:)?tt[\s>]")
 
 
 def _text_format(head: FileHead) -> str:
@@ -328,12 +346,14 @@ def _text_format(head: FileHead) -> str:
         return "srt"
     if "<smses" in head.text[:5_000]:
         return "sms"
+    if _TTML.match(head.text):
+        return "ttml"
     if head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         return "html"
-    messages = [MESSAGE.fullmatch(line.translate(PLAIN)) for line in lines[:5]]
-    # A transcript with a time before each name may have one line that looks like WhatsApp's.
-    if any(messages) and (messages[0] or guess_name(bare(lines[0])) is None):
-        return "whatsapp"
+    from dialogist.formats.chat_logs import form_of
+
+    if name := form_of(head.text):
+        return name
     if _is_table(head):
         return "csv"
     if _MAIL.search(head.text):
@@ -345,7 +365,7 @@ def _text_format(head: FileHead) -> str:
         return "otter"
     parts = groupby(lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
     first = next((list(part) for is_divider, part in parts if not is_divider), [])
-    return "transcript" if has_speakers(first) else ""
+    return "transcript" if has_speakers(first) else form_of(head.text, is_last=True)
 
 
 def _is_table(head: FileHead) -> bool:

@@ -5,7 +5,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
 
+from dialogist.formats.moments import seconds_of
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
@@ -16,12 +19,20 @@ _TIME = r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,6})?"
 _DATE = r"(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
 _MOMENT = rf"(?:{_DATE}(?:T|,?\s)\s?)?{_TIME}(?:\s?[AaPp]\.?[Mm]\b\.?)?(?:Z|[+-]\d\d:?\d\d)?"
 _STAMP = re.compile(
-    rf"\s*(?:[\[(<]\s*{_MOMENT}(?:\s*(?:-+>?|–)\s*{_MOMENT})?\s*[\])>]|{_MOMENT}(?=\s))\s*"
-    r"(?:[-–|]\s)?"
+    rf"\s*(?:[\[(<]\s*(?P<start>{_MOMENT})(?:\s*(?:-+>?|–)\s*(?P<end>{_MOMENT}))?\s*[\])>]"
+    rf"|(?P<bare>{_MOMENT})(?=\s))\s*(?:[-–|]\s)?"
 )
+_BEHIND = rf"[\[(](?P<stamp>{_MOMENT})[\])]"
 _STAMP_BEHIND = re.compile(
-    rf"\s*+(?P<name>[^:：\[\](){{}}<>\s][^:：\[\](){{}}<>\n]{{0,59}}?)\s*[\[(]{_MOMENT}[\])]\s*[:：](?P<text>.*)"
+    rf"\s*+(?P<name>[^:：\[\](){{}}<>\s][^:：\[\](){{}}<>\n]{{0,59}}?)\s*{_BEHIND}\s*[:：](?P<text>.*)"
 )
+_STAMP_OF_TEXT = re.compile(rf"\s*+(?P<name>[^:：\n]{{1,60}}?)[:：]\s*{_BEHIND}(?P<text>.*)")
+# "00:05:03" between turns, also as a heading of Markdown; "10:30" may be somebody's words.
+_STAMP_ALONE = re.compile(
+    rf"[#*_\s]*(?:[\[(]\s*(?P<in>{_MOMENT})\s*[\])]|(?P<bare>\d{{1,3}}:\d{{2}}(?P<third>:\d{{2}})?))"
+    r"(?:\s*\{#[^{}]*\})?[*_\s]*"
+)
+_STAMP_AT_END = re.compile(r"\s*#(?P<end>\d{1,2}:\d{2}:\d{2})-\d#\s*")  # of f4transkript
 _BOLD = re.compile(
     r"\s*(?:\*\*|__)(?P<name>[^*_:：\n]{1,60})(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])(?P<text>.*)"
 )
@@ -54,21 +65,66 @@ _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
 
+class _Line(NamedTuple):
+    """A line without what stands around the words, and when it was said."""
+
+    text: str
+    start: str = ""
+    end: str = ""
+
+
 def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Utterance]:
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
     ``may_be_short``: it is a whole text, and in one of very few lines each name occurs but once.
-    A heading above the first speaker is nobody's: an utterance in the role ``system``.
+    A heading above the first speaker is nobody's: an utterance in the role ``system``. Time stamps
+    become the utterances' times.
     """
-    guesses = [(line, guess_name(line)) for line in _plain(list(lines))]
+    plain = _plain(list(lines))
+    guesses = [(line.text, guess_name(line.text)) for line in plain]
     counts = _counts(guesses, may_be_short)
-    turns = assembled(
-        (line, guess if guess and _is_name(guess[0], counts[guess[0]]) else None)
-        for line, guess in guesses
-    )
+    names = [g if g and _is_name(g[0], counts[g[0]]) else None for _, g in guesses]
+    plain = _without_stamps_alone(plain, names)
+    texts = [line.text for line in plain]
+    turns = assembled(zip(texts, names, strict=True))
+    if not turns:
+        return []
     if len(turns) > 1 and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
         turns[0] = replace(turns[0], role="system")
-    return turns
+    first = next((n for n, text in enumerate(texts) if text.strip()), 0)
+    begins = sorted({first, *(n for n, name in enumerate(names) if name)})
+    ends = [
+        max((line.end for line in plain[a:b]), default="")
+        for a, b in pairwise([*begins, len(plain)])
+    ]
+    if not any(line.start or line.end for line in plain):
+        return turns
+    seconds = seconds_of([*(plain[n].start for n in begins), *ends])
+    starts, stops = seconds[: len(begins)], seconds[len(begins) :]
+    return [
+        replace(turn, start=start, end=stop)
+        for turn, start, stop in zip(turns, starts, stops, strict=True)
+    ]
+
+
+def _without_stamps_alone(
+    lines: Sequence[_Line], names: Sequence[tuple[str, str] | None]
+) -> list[_Line]:
+    """Stamps that stand on lines of their own above a speaker become those of the speaker."""
+    left = list(lines)
+    stamp, place = "", 0  # the last one, and its line
+    for number, (line, name) in enumerate(zip(lines, names, strict=True)):
+        if name and stamp:
+            left[place] = _Line("")
+            left[number] = line._replace(start=line.start or stamp)
+            stamp = ""
+        elif alone := _STAMP_ALONE.fullmatch(line.text[:_LONGEST]):
+            is_apart = number == 0 or not lines[number - 1].text.strip()
+            is_stamp = alone["in"] or alone["third"] or is_apart
+            stamp, place = (alone["in"] or alone["bare"] if is_stamp else ""), number
+        elif line.text.strip():
+            stamp = ""
+    return left
 
 
 def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) -> Counter[str]:
@@ -82,27 +138,34 @@ def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) 
     return counts
 
 
-def _plain(lines: Sequence[str]) -> list[str]:
+def _plain(lines: Sequence[str]) -> list[_Line]:
     """The lines without time stamps, bold type, and the marks of a list of utterances."""
     bullets = [_BULLET.fullmatch(line) for line in lines]
     filled = [n for n, line in enumerate(lines) if line.strip()]
-    marked = [n for n in filled if (bullet := bullets[n]) and guess_name(bare(bullet["rest"]))]
+    marked = [
+        n for n in filled if (bullet := bullets[n]) and guess_name(_bare(bullet["rest"]).text)
+    ]
     # A list in somebody's message does not make up most of the text, from its first line on.
     if marked and marked[0] == filled[0] and 2 * len(marked) > len(filled):
         lines = list(lines)
         for n in marked:
             lines[n] = bullets[n]["rest"]  # type: ignore[index]
-    return list(map(bare, lines))
+    return list(map(_bare, lines))
 
 
-def bare(line: str) -> str:
-    """``[00:01] **Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``."""
-    if stamp := _STAMP.match(line):
+def _bare(line: str) -> _Line:
+    """``[00:01] **Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``, with the time apart."""
+    start = end = ""
+    if (stamp := _STAMP.match(line)) and line[stamp.end() :].strip():
+        start, end = stamp["start"] or stamp["bare"], stamp["end"] or ""
         line = line[stamp.end() :]
     if bold := _BOLD.fullmatch(line):
         line = f"{bold['name'].strip()}: {bold['text'].strip()}"
-    stamped = _STAMP_BEHIND.fullmatch(line)
-    return f"{stamped['name']}: {stamped['text'].strip()}" if stamped else line
+    if last := _STAMP_AT_END.search(line, max(0, len(line) - _LONGEST)):
+        line, end = f"{line[: last.start()]}{line[last.end() :]}", last["end"]
+    if behind := _STAMP_BEHIND.fullmatch(line) or _STAMP_OF_TEXT.fullmatch(line):
+        line, start = f"{behind['name']}: {behind['text'].strip()}", start or behind["stamp"]
+    return _Line(line, start, end)
 
 
 def guess_name(line: str) -> tuple[str, str] | None:
@@ -116,8 +179,9 @@ def guess_name(line: str) -> tuple[str, str] | None:
 
 def has_speakers(lines: Iterable[str]) -> bool:
     """Whether most lines begin with a speaker, or some speaker comes back often enough to trust."""
-    filled = _plain([line for line in lines if line.strip()])
-    guesses = [(line, guess_name(line)) for line in filled]
+    plain = (line.text for line in _plain([line for line in lines if line.strip()]))
+    filled = [text for text in plain if not _STAMP_ALONE.fullmatch(text[:_LONGEST])]
+    guesses = [(text, guess_name(text)) for text in filled]
     counts = _counts(guesses, whole=True)
     named = [n for n, (_, g) in enumerate(guesses) if g and _is_name(g[0], counts[g[0]])]
     if not named:

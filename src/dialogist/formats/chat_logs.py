@@ -1,0 +1,197 @@
+"""Chat exports, logs and annotated transcripts, by the forms of ``assets/formats/chats.yaml``."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from dialogist.formats.moments import DATE, seconds_of
+from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
+from dialogist.formats.source import Source
+from dialogist.formats.speaker_lines import is_heading, named_lines
+from dialogist.language.roles import role_of
+from dialogist.records import Dialogue, Utterance
+
+_TABLE = Path(__file__).parents[1] / "assets" / "formats" / "chats.yaml"
+# "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m.", "11 h 59"
+_CLOCK = r"[^\d\-\[\]:\n]{0,8}\d{1,2}(?:[:.]|\sh\s)\d{2}(?:[:.]\d{2})?[^\d\-\[\]:\n]{0,8}?"
+_INVISIBLE = "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+_PLAIN = str.maketrans("\u202f\u00a0", "  ", _INVISIBLE)
+_MARK = "\u200e"  # stays to the end: an iPhone marks by it what the app says
+_HEAD = 20_000  # characters that a form is recognised by
+
+Cuts = Mapping[str, re.Pattern[str]]
+"""What is no words of a message, by its kind; kinds with ``_`` are syntax, and not counted."""
+
+
+class _Form(NamedTuple):
+    """How messages begin, which are notices, and what is no words of them: see the table."""
+
+    name: str
+    start: re.Pattern[str]
+    sign: re.Pattern[str] | None
+    notice: re.Pattern[str] | None
+    breaks: re.Pattern[str] | None
+    cut: Cuts
+    speaker: str = "{}"
+    of_day: bool = False
+    unit: float = 0
+    least: int = 1
+    is_last: bool = False
+    has_names: bool = False
+
+
+class _Message(NamedTuple):
+    """A message before its time is known."""
+
+    said: Utterance
+    moment: str
+    end: str
+
+
+@cache
+def _forms() -> Mapping[str, Sequence[_Form]]:
+    table = yaml.safe_load(_TABLE.read_text("utf-8"))
+    return {name: [_form(name, row) for row in rows] for name, rows in table.items()}
+
+
+def _form(name: str, row: Mapping[str, Any]) -> _Form:
+    """Compile a row of the table."""
+    patterns = {key: _compiled(row.get(key)) for key in ("start", "sign", "notice", "breaks")}
+    cuts = {kind: _compiled(pattern) for kind, pattern in row.get("cut", {}).items()}
+    return _Form(name, **{**row, **patterns, "cut": cuts})
+
+
+def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
+    if pattern is None:
+        return None
+    text = pattern if isinstance(pattern, str) else "|".join(f"(?:{each})" for each in pattern)
+    text = re.sub(r"\n\s*", "", text).replace("@date@", DATE).replace("@clock@", _CLOCK)
+    return re.compile(text, re.MULTILINE)
+
+
+def form_of(head: str, is_last: bool = False) -> str:
+    """The name of the form that a file's head is in, or an empty string.
+
+    ``is_last``: of the forms that other transcripts may look like, too.
+    """
+    form = _recognised(head, [f for forms in _forms().values() for f in forms], is_last)
+    return form.name if form else ""
+
+
+def _recognised(head: str, forms: Iterable[_Form], is_last: bool) -> _Form | None:
+    """The first form whose messages make up the head, from its first line that is no header."""
+    head = head[:_HEAD].translate(_PLAIN).lstrip()
+    for form in forms:
+        starts = list(form.start.finditer(head))
+        is_signed = form.sign is None or form.sign.search(head)
+        if form.is_last == is_last and len(starts) >= form.least and is_signed:
+            above = cut(head[: starts[0].start()], form.cut, None).strip()
+            is_message = any(match.lastgroup not in (None, "day") for match in starts)
+            if is_message and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
+                return form
+    return None
+
+
+def cut(text: str, cuts: Cuts, report: ProblemReporter | None) -> str:
+    """The text without what is no words of a message, which is counted."""
+    for kind, pattern in cuts.items():
+        keeps = r"\1" if pattern.groups else ""
+        text, count = pattern.subn(keeps, text)
+        if report and not kind.startswith("_"):
+            report.leave_out(kind, count)
+    return text
+
+
+def cut_lines(lines: Iterable[str], report: ProblemReporter) -> Iterator[str]:
+    """The lines of a copied transcript without footers, notices, reactions and the like."""
+    (form,) = _forms()["transcript"]
+    for line in lines:
+        left = cut(line, form.cut, report)
+        if left.strip() or not line.strip():
+            yield left
+
+
+def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
+    """Read a chat, a log or an annotated transcript as one dialogue, each message with its time.
+
+    Messages of the program itself (someone joined, a message was deleted, media were left out)
+    become utterances without a speaker in the role ``system``; they are counted as notices.
+    ``options.format`` names the form.
+    """
+    text = "\n".join(line.text for line in source.lines(report)).translate(_PLAIN)
+    forms = _forms()[options.format]
+    form = next(filter(None, (_recognised(text, forms, last) for last in (False, True))), forms[0])
+    messages = list(_messages(text, form, report))
+    if form.unit:
+        times = [[float(m) * form.unit if m else None for m in pair[1:]] for pair in messages]
+    else:
+        stamps = [stamp for message in messages for stamp in message[1:]]
+        seconds = seconds_of(stamps, form.of_day)
+        times = [seconds[n : n + 2] for n in range(0, len(seconds), 2)]
+    utterances = tuple(
+        replace(message.said, start=start, end=end)
+        for message, (start, end) in zip(messages, times, strict=True)
+    )
+    if any(utterance.text for utterance in utterances):
+        yield Dialogue(utterances, id=source.stem)
+
+
+def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Message]:
+    """The messages between the starts of a form."""
+    starts = list(form.start.finditer(text))
+    above = cut(text[: starts[0].start() if starts else None], form.cut, report).strip(
+        _MARK + " \n"
+    )
+    if above:
+        yield from (_Message(u, "", "") for u in _nameless(above, form, report))
+    day = ""
+    for number, match in enumerate(starts):
+        found = match.groupdict()
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+        name = found.get("name") or found.get("name_2") or ""
+        group = next(
+            (key for key in ("text", "text_2", "notice") if found.get(key) is not None), ""
+        )
+        raw = text[match.start(group) if group else match.end() : end].strip(" \n")
+        moment = found.get("moment") or ""
+        if found.get("day"):
+            day = found["day"]
+        elif form.unit == 0 and day:
+            moment = f"{day} {moment}"
+        speaker = form.speaker.format(name.strip(f"~ {_MARK}")) if name else ""
+        is_notice = group == "notice" or (form.notice and form.notice.fullmatch(raw))
+        said = _words(raw, form, report) if not is_notice else raw.replace(_MARK, "").strip()
+        if is_notice or (found.get("day") and said):
+            report.leave_out("notices")
+            told = f"{speaker}: {said}" if speaker else said
+            yield _Message(Utterance("", told, "system"), moment, "")
+        elif speaker and (said or not raw):
+            yield _Message(
+                Utterance(speaker, said, role_of(speaker)), moment, found.get("end") or ""
+            )
+        elif said:
+            spoken = _nameless(said, form, report) if form.has_names else [Utterance("", said)]
+            for utterance in spoken:
+                yield _Message(utterance, moment, found.get("end") or "")
+
+
+def _words(raw: str, form: _Form, report: ProblemReporter) -> str:
+    """What was said, its lines without space around them."""
+    text = cut(raw, form.cut, report)
+    text = form.breaks.sub("\n", text) if form.breaks else text
+    lines = (" ".join(line.split()) if form.cut else line for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).replace(_MARK, "").strip()
+
+
+def _nameless(text: str, form: _Form, report: ProblemReporter) -> list[Utterance]:
+    """Text below no start: a heading, or words in which names may stand."""
+    lines = text.split("\n")
+    if not form.has_names and is_heading(lines):
+        report.leave_out("notices")
+        return [Utterance("", text, "system")]
+    return [u for u in named_lines(lines) if u.text]

@@ -1,0 +1,145 @@
+"""Time stamps of texts: which part is day or month, minute or hour, all stamps of a file decide."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
+from typing import NamedTuple
+
+_MONTHS = (
+    "jan|ene|gen|янв feb|fév|fev|фев mar|mär|мар apr|abr|avr|апр may|mai|mag|мая "
+    "jun|juin|giu|июн jul|juil|lug|июл aug|ago|aoû|авг sep|set|сен oct|okt|ott|out|окт "
+    "nov|ноя dec|dez|dic|déc|дек"
+)
+_NAMED = [re.compile(rf"(?:{names})", re.IGNORECASE) for names in _MONTHS.split()]
+_MONTH = rf"(?:{_MONTHS.replace(' ', '|')})[^\W\d_]{{0,7}}\.?"
+_GAP = r"\s?(?:[./\-]|年|년|月|월)\s?"
+DATE = (
+    rf"(?:\d{{1,4}}{_GAP}\d{{1,2}}{_GAP}\d{{1,4}}(?:\.(?!\d)|\s?[日일]|\sг\.)?"
+    rf"|\d{{1,2}}\.?[ -](?i:{_MONTH})[ ,-]{{1,2}}\d{{2,4}}"
+    rf"|(?i:{_MONTH}) \d{{1,2}},? \d{{4}})"
+)
+"""A date as numbers, with or without the name of its month; in any of the usual orders."""
+_NUMBERS = re.compile(rf"(\d{{1,4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,4}})")
+_WORDS = re.compile(
+    rf"(?P<day>\d{{1,2}})\.?[ -](?P<month>{_MONTH})[ ,-]{{1,2}}(?P<year>\d{{2,4}})"
+    rf"|(?P<month_1>{_MONTH}) (?P<day_1>\d{{1,2}}),? (?P<year_1>\d{{4}})",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"(\d{1,3})(?:[:.]|\s?h\s?)(\d{2})(?:[:.](\d{2}))?(?:[.,](\d{1,6}))?(?!\d)")
+_SPAN = re.compile(r"(?:(\d{1,3})\s?h\s?)?(?:(\d{1,3})\s?m(?:in)?\s?)?(\d{1,5}(?:\.\d{1,6})?)\s?s?")
+_ZONE = re.compile(r"(?<=\d)\s?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b")
+_SECOND_HALF = re.compile(
+    r"p\.?\s?m|下午|午後|오후|中午|晚上|傍晚|μ\.?\s?μ|ب\.ظ|\bم\b|chiều|tối|\bös\b", re.IGNORECASE
+)
+_FIRST_HALF = re.compile(
+    r"a\.?\s?m|上午|午前|오전|凌晨|早上|清晨|π\.?\s?μ|ق\.ظ|\bص\b|sáng|\böö\b", re.IGNORECASE
+)
+_LONGEST = 80  # characters of a stamp
+_DAY = 86_400.0
+_BUDDHIST = 543  # years of a Thai phone
+
+
+class _Stamp(NamedTuple):
+    """A stamp as it is written: ``numbers`` of its date, the clock, how far it is in which half."""
+
+    numbers: tuple[int, int, int] | None  # a year, month and day; or two in doubt and the year
+    is_certain: bool
+    clock: tuple[int, int, float | None] | None  # without seconds: None
+    half: str
+    zone: float
+
+
+def seconds_of(stamps: Sequence[str], of_day: bool = False) -> list[float | None]:
+    """The seconds that the stamps of one file stand for; None where one says no time.
+
+    With dates they count from 1970, else from the beginning of the recording or of the day.
+    ``of_day``: "9:05" is an hour of a day, whatever the other stamps are.
+    """
+    read = [_read(stamp[:_LONGEST]) for stamp in stamps]
+    clocks = [one.clock for one in read if one.clock]
+    halves = any(one.half for one in read)
+    is_short = not of_day and not halves and _are_minutes(clocks)
+    day_first = _is_day_first([one.numbers for one in read if one.numbers and not one.is_certain])
+    seconds: list[float | None] = []
+    midnight = before = 0.0
+    for stamp, one in zip(stamps, read, strict=True):
+        span = None if of_day else _SPAN.fullmatch(stamp.strip())
+        if span or one.clock is None:  # "1m 3s", "63.25"
+            hours, minutes, rest = (
+                (float(part or 0) for part in span.groups()) if span else (0, 0, 0)
+            )
+            seconds.append(3600 * hours + 60 * minutes + rest if span else None)
+            continue
+        first, second, third = one.clock
+        if one.half:
+            first = first % 12 + 12 * (one.half == "p")
+        is_minute = is_short and third is None
+        since = first * 60.0 + second if is_minute else first * 3600.0 + second * 60 + (third or 0)
+        day = _days(one, day_first)
+        if day is None:
+            if of_day and before - since > _DAY / 2:
+                midnight += _DAY
+            before = since
+        seconds.append(since + (midnight if day is None else day * _DAY - one.zone))
+    return seconds
+
+
+def _read(stamp: str) -> _Stamp:
+    rest, numbers, is_certain = stamp, None, True
+    if words := _WORDS.search(stamp):
+        name = words["month"] or words["month_1"]
+        month = next(n for n, names in enumerate(_NAMED, 1) if names.match(name))
+        year, day = words["year"] or words["year_1"], words["day"] or words["day_1"]
+        numbers, rest = (_full(int(year)), month, int(day)), stamp.replace(words[0], " ", 1)
+    elif found := _NUMBERS.search(stamp):
+        one, two, three = map(int, found.groups())
+        is_certain = len(found[1]) >= 3
+        numbers = (_full(one), two, three) if is_certain else (one, two, _full(three))
+        rest = stamp.replace(found[0], " ", 1)
+    clock = _CLOCK.search(rest)
+    half = "p" if _SECOND_HALF.search(rest) else "a" if _FIRST_HALF.search(rest) else ""
+    zone = _ZONE.search(rest)
+    offset = 0.0
+    if zone and zone["sign"]:
+        offset = 3600.0 * int(zone["hours"]) + 60 * int(zone["minutes"])
+        offset = -offset if zone["sign"] == "-" else offset
+    if clock is None:
+        return _Stamp(numbers, is_certain, None, half, offset)
+    third = float(f"{int(clock[3])}.{clock[4] or 0}") if clock[3] else None
+    return _Stamp(numbers, is_certain, (int(clock[1]), int(clock[2]), third), half, offset)
+
+
+def _full(year: int) -> int:
+    return year + 2000 if year < 100 else year - _BUDDHIST if year > 2400 else year
+
+
+def _are_minutes(clocks: Sequence[tuple[int, int, float | None]]) -> bool:
+    """Whether "1:05" is a minute and a second: later ones have hours, or it all begins early."""
+    short = [first for first, _, third in clocks if third is None]
+    is_mixed = 0 < len(short) < len(clocks)
+    return bool(short) and (is_mixed or max(short) > 23 or short[0] < 5)
+
+
+def _is_day_first(dates: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether 3/7 is in July: some other date, or their order, says so; in doubt it is."""
+    if any(one > 12 for one, _, _ in dates) or any(two > 12 for _, two, _ in dates):
+        return any(one > 12 for one, _, _ in dates)
+    turned = [(year, month, day) for day, month, year in dates]
+    as_written = [(year, month, day) for month, day, year in dates]
+    backward = [sum(a > b for a, b in pairwise(each)) for each in (turned, as_written)]
+    return backward[0] <= backward[1]
+
+
+def _days(stamp: _Stamp, day_first: bool) -> int | None:
+    """The days since 1970; None without a date, or with one of another calendar."""
+    if stamp.numbers is None:
+        return None
+    year, month, day = stamp.numbers
+    if not stamp.is_certain:
+        day, month, year = stamp.numbers if day_first else (month, year, day)
+    try:
+        days = date(year, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    except ValueError:
+        return None
+    return days if days > 0 else None
