@@ -162,10 +162,11 @@ def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Mess
         if found.get("day"):
             day = found["day"]
         elif form.unit == 0 and day:
-            moment = f"{day} {moment}"
+            moment = f"{moment} {day}"
         speaker = form.speaker.format(name.strip(f"~ {_MARK}")) if name else ""
-        is_notice = group == "notice" or (form.notice and form.notice.fullmatch(raw))
-        said = _words(raw, form, report) if not is_notice else raw.replace(_MARK, "").strip()
+        is_notice = group == "notice" or _is_notice(raw, form)
+        said = raw.replace(_MARK, "").strip() if is_notice else _words(raw, form, report)
+        is_notice = is_notice or _is_notice(said, form)
         if is_notice or (found.get("day") and said):
             report.leave_out("notices")
             told = f"{speaker}: {said}" if speaker else said
@@ -178,6 +179,10 @@ def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Mess
             spoken = _nameless(said, form, report) if form.has_names else [Utterance("", said)]
             for utterance in spoken:
                 yield _Message(utterance, moment, found.get("end") or "")
+
+
+def _is_notice(text: str, form: _Form) -> bool:
+    return form.notice is not None and form.notice.fullmatch(text) is not None
 
 
 def _words(raw: str, form: _Form, report: ProblemReporter) -> str:

@@ -3,33 +3,39 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from email import message_from_bytes, policy
+from email import message_from_string
 from email.errors import MessageError
-from email.message import EmailMessage
-from email.utils import mktime_tz, parsedate_tz
+from email.header import decode_header, make_header
+from email.message import Message
+from email.policy import Compat32
 from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
+from dialogist.formats.moments import seconds_of
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
-from dialogist.formats.source import Source
+from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import listed
 from dialogist.records import Dialogue, Utterance
 
 _KEYS = {
-    **dict.fromkeys(listed("from von de"), "from"),
+    **dict.fromkeys(listed("from von de da van från от 发件人 差出人"), "from"),
     **dict.fromkeys(listed("date sent datum gesendet envoyé enviado"), "date"),
-    **dict.fromkeys(listed("subject betreff objet asunto"), "subject"),
-    **dict.fromkeys(listed("to cc bcc an à para importance reply-to received references"), "other"),
+    **dict.fromkeys(listed("data inviato verzonden skickat дата отправлено 发送时间 日時"), "date"),
+    **dict.fromkeys(listed("subject betreff objet asunto oggetto onderwerp"), "subject"),
+    **dict.fromkeys(listed("assunto ämne тема 主题 件名"), "subject"),
+    **dict.fromkeys(listed("to cc bcc an à a para aan till кому 收件人 宛先"), "other"),
+    **dict.fromkeys(listed("importance reply-to received references"), "other"),
 }
-_FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?:\**(?P<value>.*)")
+_FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?[:：]\**(?P<value>.*)")
+_WROTE = r"wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|написала?|写道"
 _ATTRIBUTION = re.compile(
-    r"(?:On|Am|Le|El)\b(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)[\s,]*"
-    r"(?:schrieb|a écrit|escribió)?\s*(?P<name>[^\W\d_].*?)\s*(?:wrote|a écrit|escribió)?\s?:\s*"
+    r"(?:On|Am|Le|El|Il giorno|Il|Op|Em|Den|在|于)\s?(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)"
+    rf"[\s,，]*(?:{_WROTE})?\s*(?P<name>[^\W\d_].*?)\s*(?:{_WROTE})?\s?[:：]\s*"
 )
-_SAYS_WROTE = re.compile(r"\b(?:wrote|schrieb|écrit|escribió)\b[^:]{0,60}:\s*$")
+_SAYS_WROTE = re.compile(rf"(?:{_WROTE})[^:：]{{0,60}}[:：]\s*$")
 _ADDRESS = re.compile(
     r"(?P<name>.*?)\s*[<\[(](?:mailto:)?(?P<address>[^<>\[\]()\s]+@[^<>\s\])]+).*"
 )
@@ -39,7 +45,14 @@ _REPLY = re.compile(r"(?:re|aw|fwd?|wg|tr|rv)\s*:", re.IGNORECASE)
 _FAULTS = (ValueError, LookupError, AttributeError, TypeError, RecursionError, MessageError)
 _EARLY = 5  # lines above the first header
 _LONGEST = 300  # characters of a header that are looked at
+_MOST_FIELDS = 200  # lines of headers
+_LONGEST_HEADER = 1 << 13  # characters that are parsed: what the package does grows with the square
+_MULTIPART = re.compile(r"content-type:\s*multipart/", re.IGNORECASE)
+_MOST_MULTIPARTS = 50
 _DEEPEST = 20  # quotes within quotes
+_WINDOW = 5  # words that say where a quoted line comes from
+_BEGIN = re.compile(r"From \S.*\d{4}(?: [+-]\d{4})?\s*")
+_ID = re.compile(r"<[^<>\s]{1,300}>")
 
 
 class _Mail(NamedTuple):
@@ -51,8 +64,21 @@ class _Mail(NamedTuple):
     lines: list[str]
 
 
-_Part = tuple[str, list[str], bool]
-"""The sender of some lines, these, and whether they are quoted."""
+class _Part(NamedTuple):
+    """Some lines of a mail; ``is_rest``: below others and what these answer."""
+
+    mail: _Mail
+    lines: list[str]
+    is_quoted: bool = False
+    is_rest: bool = False
+
+
+class _Limited(Compat32):
+    """Cuts headers that are out of proportion."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_LONGEST_HEADER]
 
 
 def read_email(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
@@ -60,86 +86,163 @@ def read_email(source: Source, options: ReadOptions, report: ProblemReporter) ->
 
     A quoted mail is an utterance of its own where the thread does not hold it as well.
     """
-    mails = _in_order(_mails(_unpacked([line.text for line in source.lines(report)])))
+    lines, _ = _unpacked([line.text for line in source.lines(report)], 1, report)
+    if turns := _turns(_mails(lines), report):
+        yield Dialogue(turns, id=source.stem)
+
+
+def read_mbox(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
+    """Read a mailbox as a dialogue for each thread: mails that refer to each other."""
+    saved: list[list[SourceLine]] = []
+    is_blank = True
+    for line in source.lines(report):
+        if is_blank and _BEGIN.fullmatch(line.text[:_LONGEST]):
+            saved.append([])
+        elif saved:
+            saved[-1].append(line)
+        is_blank = not line.text.strip()
+    threads: dict[int, list[_Mail]] = {}
+    thread_of: dict[str, int] = {}
+    for numbered in filter(None, saved):
+        first = numbered[0].number
+        texts = [re.sub(r"^>(>*From )", r"\1", line.text) for line in numbered]
+        lines, ids = _unpacked(texts, first, report)
+        thread = next((thread_of[each] for each in ids if each in thread_of), first)
+        thread_of.update(dict.fromkeys(ids, thread))
+        threads.setdefault(thread, []).extend(_mails(lines))
+    for first, mails in threads.items():
+        if turns := _turns(mails, report):
+            yield Dialogue(turns, id=f"{source.stem}:{first}")
+
+
+def is_mbox(head: str) -> bool:
+    """Whether a mailbox begins: a line that programs write above each mail, then headers."""
+    lines = head[: 4 * _LONGEST].split("\n")
+    return len(lines) > 1 and bool(_BEGIN.fullmatch(lines[0]) and _FIELD.match(lines[1]))
+
+
+def _turns(mails: list[_Mail], report: ProblemReporter) -> tuple[Utterance, ...]:
+    """What the mails of a thread say, in the order of time."""
+    mails = _in_order(mails)
     names = {a: n for n, a in (_name_and_address(mail.sender) for mail in mails) if a and n != a}
     parts = [part for mail in mails for part in _parts(mail)]
-    known = " ".join(_squeezed(lines) for _, lines, is_quoted in parts if not is_quoted)
+    known = {window for part in parts if not part.is_quoted for window in _windows(part.lines)}
     turns: list[Utterance] = []
-    for sender, lines, is_quoted in parts:
+    for mail, lines, is_quoted, is_rest in parts:
         if is_quoted:
-            lines = [line for line in lines if _squeezed([line]) not in known]
-            known = f"{known} {_squeezed(lines)}"
-        name, address = _name_and_address(sender)
+            lines = [line for line in lines if not known.issuperset(_windows([line]))]
+            known.update(_windows(lines))
+        name, address = _name_and_address(mail.sender)
         name = names.get(address, name)
-        if text := without_signature("\n".join(lines).strip(), name):
-            turns.append(Utterance(name, text, role_of(name)))
+        text = "\n".join(lines).strip()
+        said = without_signature(f"\n{text}" if is_rest else text, name).strip()
+        report.leave_out("signatures", said != text)
+        if said:
+            turns.append(Utterance(name, said, role_of(name), mail.sent))
     if turns and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
         turns[0] = replace(turns[0], role="system")
-    if turns:
-        yield Dialogue(tuple(turns), id=source.stem)
+    return tuple(turns)
+
+
+def _windows(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The words of lines by up to five at a time, which tell where they stand also."""
+    words = [word for line in lines for word in line.replace(">", " ").split()]
+    for size in range(1, _WINDOW + 1):
+        yield from zip(*(words[n:] for n in range(size)), strict=False)
 
 
 def is_email(lines: Sequence[str]) -> bool:
     """A mail's headers near the beginning, or a line such as "On May 3 Ann wrote:"."""
-    return any(_head_at(lines, number) for number in range(_EARLY)) or (
+    return any(_head_at(lines, number)[0] for number in range(_EARLY)) or (
         any(_attribution(lines, number) for number in range(len(lines))) and not has_speakers(lines)
     )
 
 
-def _unpacked(lines: Sequence[str]) -> Sequence[str]:
-    """The headers and the readable text of a saved mail; other text as it is."""
+def _unpacked(
+    lines: Sequence[str], first: int, report: ProblemReporter
+) -> tuple[Sequence[str], list[str]]:
+    """The headers and the readable text of a saved mail, and its ids; other text as it is."""
     end = next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
-    if not any(line.lower().startswith(("mime-version:", "content-type:")) for line in lines[:end]):
-        return lines
+    marks = ("mime-version:", "content-type:", "message-id:")
+    if not any(line.lower().startswith(marks) for line in lines[:end]):
+        return lines, []
+    if sum(map(bool, map(_MULTIPART.match, lines))) > _MOST_MULTIPARTS:
+        report(first, f"an e-mail of more than {_MOST_MULTIPARTS} parts within parts: not read")
+        return [], []
     try:
-        mail = message_from_bytes("\n".join(lines).encode(), policy=policy.default)
-        heads = [f"{key}: {mail[key] or ''}" for key in ("From", "To", "Date", "Subject")]
-        text = _body(mail)
+        mail = message_from_string("\n".join(lines), policy=_Limited())
+        heads = [f"{key}: {_header(mail, key)}" for key in ("From", "To", "Date", "Subject")]
+        text = _body(mail, report)
     except _FAULTS:
-        return lines
-    return [*heads, "", *text.splitlines()]
+        return lines, []
+    references = (str(mail.get(key, "")) for key in ("References", "In-Reply-To", "Message-ID"))
+    ids = _ID.findall(" ".join(references))
+    subject = heads[-1].partition(": ")[2]
+    is_first = not _REPLY.match(subject)
+    if is_first or len(ids) < 2:  # a reply that does not say to what
+        ids.append(re.sub(rf"^(?:{_REPLY.pattern}\s*)+", "", subject, flags=re.IGNORECASE))
+    return [*heads, "", *text.splitlines()], ids
 
 
-def _body(mail: EmailMessage) -> str:
-    body = mail.get_body(("plain", "html"))
+def _header(mail: Message, key: str) -> str:
+    value = " ".join(str(mail.get(key, "")).split())
+    try:
+        return str(make_header(decode_header(value)))
+    except _FAULTS:
+        return value
+
+
+def _body(mail: Message, report: ProblemReporter) -> str:
+    """The text of a mail; of plain text and HTML the plain one."""
+    parts = [part for part in mail.walk() if not part.is_multipart()]
+    texts = [p for p in parts if p.get_content_maintype() == "text" and not p.get_filename()]
+    kinds = {part.get_content_subtype(): part for part in reversed(texts)}
+    report.leave_out("attachments", sum(part.get_filename() is not None for part in parts))
+    body = kinds.get("plain") or kinds.get("html")
     if body is None:
         return ""
-    encoding = str(body["content-transfer-encoding"]).lower()
-    # What is not encoded was decoded with the file.
-    is_encoded = encoding in ("base64", "quoted-printable")
-    charset = str(body.get_content_charset("utf-8")) if is_encoded else "utf-8"
-    data = bytes(body.get_payload(decode=True))
-    try:
-        text = data.decode(charset, "replace")
-    except LookupError:
-        text = data.decode("utf-8", "replace")
+    encoding = str(body["content-transfer-encoding"]).strip().lower()
+    text = str(body.get_payload())
+    if encoding in ("base64", "quoted-printable"):  # anything else was decoded with the file
+        data = body.get_payload(decode=True)
+        charset = str(body.get_content_charset("utf-8"))
+        try:
+            text = bytes(data).decode(charset, "replace")
+        except LookupError:
+            text = bytes(data).decode("utf-8", "replace")
     return from_html(text) if body.get_content_subtype() == "html" else text
 
 
 def _mails(lines: Sequence[str]) -> list[_Mail]:
     """The mails that headers, or lines such as "On May 3 Ann wrote:", begin."""
     mails = [_Mail("", None, True, [])]
-    number = 0
+    number = looked_at = 0
     while number < len(lines):
-        head = _head_at(lines, number)
-        if head is None and (opening := _attribution(lines, number)):
-            below = next((line for line in lines[opening[1] :] if line.strip()), ">")
-            head = None if below.lstrip().startswith(">") else opening
-        if head:
-            mails.append(head[0])
-            number = head[1]
-        else:
-            if not _DIVIDER.fullmatch(lines[number][:_LONGEST]):
-                mails[-1].lines.append(lines[number])
-            number += 1
+        mail, end = None, number
+        if number >= looked_at:  # lines of a head that is none are not looked at again
+            mail, end = _head_at(lines, number)
+            looked_at = end
+        if mail is None and (opening := _attribution(lines, number)):
+            end = below = opening[1]
+            while below < len(lines) and not lines[below].strip():
+                below += 1
+            is_quote = below == len(lines) or lines[below].lstrip().startswith(">")
+            mail = None if is_quote else opening[0]
+        if mail:
+            mails.append(mail)
+            number = end
+            continue
+        if not _DIVIDER.fullmatch(lines[number][:_LONGEST]):
+            mails[-1].lines.append(lines[number])
+        number += 1
     return [mail for mail in mails if any(line.strip() for line in mail.lines)]
 
 
-def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail, int] | None:
-    """The mail whose headers begin at a line, and where they end."""
+def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail | None, int]:
+    """The mail whose headers begin at a line, if they are whole, and where they end."""
     fields: dict[str, str] = {}
     end, key = start, ""
-    while end < len(lines):
+    while end < min(len(lines), start + _MOST_FIELDS):
         line = lines[end]
         field = _FIELD.fullmatch(line)
         name = field["key"].lower() if field else ""
@@ -151,9 +254,9 @@ def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail, int] | None:
         end += 1
     sender = fields.get("from", "")
     if not sender or len(fields) < 2 or not ("date" in fields or "@" in sender):
-        return None
+        return None, end
     is_reply = bool(_REPLY.match(fields.get("subject", "")))
-    return _Mail(sender, _seconds(fields.get("date", "")), is_reply, []), end
+    return _Mail(sender, seconds_of([fields.get("date", "")])[0], is_reply, []), end
 
 
 def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
@@ -161,7 +264,7 @@ def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
     for end in (number + 1, number + 2):
         line = " ".join(part[:_LONGEST].strip() for part in lines[number:end])
         if _SAYS_WROTE.search(line) and (match := _ATTRIBUTION.fullmatch(line)):
-            return _Mail(match["name"], _seconds(match["date"]), False, []), end
+            return _Mail(match["name"], seconds_of([match["date"]])[0], False, []), end
     return None
 
 
@@ -182,24 +285,24 @@ def _in_order(mails: list[_Mail]) -> list[_Mail]:
 def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
     """What a mail says and what it quotes, in the order of time."""
     parts: list[_Part] = []
-    author = ""
+    author: _Mail | None = None
     runs = groupby(mail.lines, lambda line: depth < _DEEPEST and line.lstrip().startswith(">"))
     for is_quoted, run in runs:
         lines = list(run)
         if is_quoted:
             inner = _mails([line.lstrip()[1:].removeprefix(" ") for line in lines])
             for older in _in_order(inner):
-                known = older if older.sender else older._replace(sender=author)
+                known = older if older.sender or not author else author._replace(lines=older.lines)
                 parts += _parts(known, depth + 1)
             continue
         filled = [n for n, line in enumerate(lines) if line.strip()]
         for number in filled[-2:]:
             if opening := _attribution(lines, number):
-                author, lines = opening[0].sender, lines[:number]
+                author, lines = opening[0], lines[:number]
                 break
         if any(line.strip() for line in lines):
-            parts.append((mail.sender, lines, depth > 0))
-    if [n for n, part in enumerate(parts) if part[0] == mail.sender] == [0]:
+            parts.append(_Part(mail, lines, depth > 0, bool(parts)))
+    if [n for n, part in enumerate(parts) if part.mail.sender == mail.sender] == [0]:
         # The answer stands above what it answers.
         parts.append(parts.pop(0))
     yield from parts
@@ -211,22 +314,3 @@ def _name_and_address(sender: str) -> tuple[str, str]:
     address = match["address"].lower() if match else sender.lower() if "@" in sender else ""
     name = (match["name"] if match else sender).strip(" \"'")
     return name or address, address
-
-
-def _seconds(date: str) -> float | None:
-    """The moment that a header or an attribution names."""
-    half = re.search(r"(\d)\s?([AP])M\b", date.replace("\u202f", " "), re.IGNORECASE)
-    clock = re.sub(
-        r"\s?\b[AP]M\b|(?<=\d)[AP]M\b|\bat\b|\bum\b|\bà\b", " ", date, flags=re.IGNORECASE
-    )
-    parsed = parsedate_tz(" ".join(clock.strip(" ,").split()))
-    if parsed is None:
-        return None
-    seconds = float(mktime_tz(parsed))
-    if half:
-        seconds += 43_200 * ((half[2] in "Pp") - (parsed[3] == 12))
-    return seconds
-
-
-def _squeezed(lines: Iterable[str]) -> str:
-    return " ".join(word for line in lines for word in line.replace(">", " ").split())

@@ -17,16 +17,19 @@ _GAP = r"\s?(?:[./\-]|年|년|月|월)\s?"
 DATE = (
     rf"(?:\d{{1,4}}{_GAP}\d{{1,2}}{_GAP}\d{{1,4}}(?:\.(?!\d)|\s?[日일]|\sг\.)?"
     rf"|\d{{1,2}}\.?[ -](?i:{_MONTH})[ ,-]{{1,2}}\d{{2,4}}"
-    rf"|(?i:{_MONTH}) \d{{1,2}},? \d{{4}})"
+    rf"|(?i:{_MONTH})\s{{1,2}}\d{{1,2}},? \d{{4}})"
 )
 """A date as numbers, with or without the name of its month; in any of the usual orders."""
 _NUMBERS = re.compile(rf"(\d{{1,4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,4}})")
 _WORDS = re.compile(
     rf"(?P<day>\d{{1,2}})\.?[ -](?P<month>{_MONTH})[ ,-]{{1,2}}(?P<year>\d{{2,4}})"
-    rf"|(?P<month_1>{_MONTH}) (?P<day_1>\d{{1,2}}),? (?P<year_1>\d{{4}})",
+    rf"|(?P<month_1>{_MONTH})\s{{1,2}}(?P<day_1>\d{{1,2}}),?(?P<clock>\s\d\d:\d\d:\d\d)? (?P<year_1>\d{{4}})",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(r"(\d{1,3})(?:[:.]|\s?h\s?)(\d{2})(?:[:.](\d{2}))?(?:[.,](\d{1,6}))?(?!\d)")
+_CLOCK = re.compile(
+    r"(?P<one>\d{1,3})(?P<gap>[:.]|\s?h\s?)(?P<two>\d{2})(?:(?P=gap)(?P<three>\d{2}))?"
+    r"(?:[.,](?P<part>\d{1,6}))?(?!\d)"
+)
 _SPAN = re.compile(r"(?:(\d{1,3})\s?h\s?)?(?:(\d{1,3})\s?m(?:in)?\s?)?(\d{1,5}(?:\.\d{1,6})?)\s?s?")
 _ZONE = re.compile(r"(?<=\d)\s?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b")
 _SECOND_HALF = re.compile(
@@ -64,14 +67,15 @@ def seconds_of(stamps: Sequence[str], of_day: bool = False) -> list[float | None
     seconds: list[float | None] = []
     midnight = before = 0.0
     for stamp, one in zip(stamps, read, strict=True):
-        span = None if of_day else _SPAN.fullmatch(stamp.strip())
-        if span or one.clock is None:  # "1m 3s", "63.25"
-            hours, minutes, rest = (
-                (float(part or 0) for part in span.groups()) if span else (0, 0, 0)
-            )
-            seconds.append(3600 * hours + 60 * minutes + rest if span else None)
+        span = None if of_day or one.numbers else _SPAN.fullmatch(stamp.strip())
+        if span:  # "1m 3s", "63.25"
+            hours, minutes, rest = (float(part or 0) for part in span.groups())
+            seconds.append(3600 * hours + 60 * minutes + rest)
             continue
-        first, second, third = one.clock
+        if one.clock is None and one.numbers is None:
+            seconds.append(None)
+            continue
+        first, second, third = one.clock or (0, 0, 0.0)
         if one.half:
             first = first % 12 + 12 * (one.half == "p")
         is_minute = is_short and third is None
@@ -91,7 +95,8 @@ def _read(stamp: str) -> _Stamp:
         name = words["month"] or words["month_1"]
         month = next(n for n, names in enumerate(_NAMED, 1) if names.match(name))
         year, day = words["year"] or words["year_1"], words["day"] or words["day_1"]
-        numbers, rest = (_full(int(year)), month, int(day)), stamp.replace(words[0], " ", 1)
+        numbers = (_full(int(year)), month, int(day))
+        rest = stamp.replace(words[0], words["clock"] or " ", 1)
     elif found := _NUMBERS.search(stamp):
         one, two, three = map(int, found.groups())
         is_certain = len(found[1]) >= 3
@@ -106,8 +111,12 @@ def _read(stamp: str) -> _Stamp:
         offset = -offset if zone["sign"] == "-" else offset
     if clock is None:
         return _Stamp(numbers, is_certain, None, half, offset)
-    third = float(f"{int(clock[3])}.{clock[4] or 0}") if clock[3] else None
-    return _Stamp(numbers, is_certain, (int(clock[1]), int(clock[2]), third), half, offset)
+    parts = [int(clock[name]) for name in ("one", "two", "three") if clock[name]]
+    if clock["part"] and len(parts) == 2:
+        parts = [0, *parts]  # "01:03.80" has no hours
+    part = float(f"0.{clock['part'] or 0}")
+    third = parts[2] + part if len(parts) == 3 else None
+    return _Stamp(numbers, is_certain, (parts[0], parts[1], third), half, offset)
 
 
 def _full(year: int) -> int:

@@ -71,6 +71,7 @@ READERS: dict[str, Reader] = {
     "captions": Reader("chat_logs:read_chat", "Times above lines: YouTube's panel.", (".txt",)),
     "csv": Reader("table:read_table", "A row per dialogue or utterance.", _TABLES, True),
     "email": Reader("emails:read_email", "An e-mail, or a copied thread.", (".eml", ".txt")),
+    "mbox": Reader("emails:read_mbox", "A mailbox, a dialogue for each thread.", (".mbox", ".mbx")),
     "otter": Reader("transcripts:read_headed", "Copied, with 'Name  0:01' above text.", (".txt",)),
     "transcript": Reader("transcripts:read_transcript", "Lines of 'Name: text'.", _TEXT),
     "lines": Reader("transcripts:read_lines", "Every line an utterance; never guessed.", (".txt",)),
@@ -330,7 +331,11 @@ def _json_format(head: FileHead) -> str:
     return plain if any(find_turns(record)) else ""
 
 
-_MAIL = re.compile(r"(?:from|von|de)\s?:|wrote|schrieb|écrit|escribió", re.IGNORECASE)
+_MAIL = re.compile(
+    r"(?:from|von|de|da|van|från|от|发件人|差出人)\s?[:：]|wrote|schrieb|écrit|escribió|scritto|schreef"
+    r"|escreveu|skrev|написал|写道",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(r"\d:\d\d")
 _TTML = re.compile(r"\s*(?:<\?xml[^<>]{0,200}\?>\s*)?(?:<!--[^<>]{0,2000}-->\s*)?<(?:tt:)?tt[\s>]")
 
@@ -356,9 +361,11 @@ def _text_format(head: FileHead) -> str:
         return name
     if _is_table(head):
         return "csv"
-    if _MAIL.search(head.text):
-        from dialogist.formats.emails import is_email
+    if _MAIL.search(head.text) or lines[0].startswith("From "):
+        from dialogist.formats.emails import is_email, is_mbox
 
+        if is_mbox(head.text):
+            return "mbox"
         if is_email(lines):
             return "email"
     if _CLOCK.search(head.text) and is_headed(lines):
