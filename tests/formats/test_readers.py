@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 
 import pytest
 
@@ -284,3 +285,11 @@ def test_strict_stops_at_a_file(folder):
 def test_a_folder_without_files(tmp_path):
     with pytest.raises(DataError, match="no file with a known ending"):
         read_dialogues(tmp_path, ReadOptions(), pytest.fail)
+
+
+def test_a_pipe_in_a_folder_is_skipped(tmp_path, notes):
+    os.mkfifo(tmp_path / "talk.txt")
+    (tmp_path / "chat.txt").write_text("Ann: hi\nBo: ho\n")
+    (dialogue,) = read_dialogues(tmp_path, on_note=notes.append)
+    assert dialogue.id == "chat"
+    assert "1 no file" in notes[0]

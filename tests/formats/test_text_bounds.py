@@ -6,10 +6,10 @@ import tracemalloc
 from contextlib import suppress
 
 import pytest
+from tests.formats.test_text_cases import CASES
 
 from dialogist.errors import DataError
 from dialogist.formats import READERS, ReadOptions, read_dialogues
-from tests.formats.test_text_cases import CASES
 
 MAIL = "From: Ann <ann@example.com>\nDate: Mon, 01 Jan 2024 09:00:00 +0000\nMIME-Version: 1.0\n"
 ATTACKS = {

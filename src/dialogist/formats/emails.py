@@ -32,7 +32,8 @@ _KEYS = {
 _FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?[:：]\**(?P<value>.*)")
 _WROTE = r"wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|написала?|写道"
 _ATTRIBUTION = re.compile(
-    r"(?:On|Am|Le|El|Il giorno|Il|Op|Em|Den|在|于)\s?(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)"
+    r"(?:On|Am|Le|El|Il giorno|Il|Op|Em|Den|在|于)\s?"
+    r"(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)"
     rf"[\s,，]*(?:{_WROTE})?\s*(?P<name>[^\W\d_].*?)\s*(?:{_WROTE})?\s?[:：]\s*"
 )
 _SAYS_WROTE = re.compile(rf"(?:{_WROTE})[^:：]{{0,60}}[:：]\s*$")
@@ -100,6 +101,8 @@ def read_mbox(source: Source, options: ReadOptions, report: ProblemReporter) -> 
             saved.append([])
         elif saved:
             saved[-1].append(line)
+        elif line.text.strip():
+            report(line.number, "text above the first mail of the mailbox")
         is_blank = not line.text.strip()
     threads: dict[int, list[_Mail]] = {}
     thread_of: dict[str, int] = {}
@@ -193,24 +196,38 @@ def _header(mail: Message, key: str) -> str:
 
 
 def _body(mail: Message, report: ProblemReporter) -> str:
-    """The text of a mail; of plain text and HTML the plain one."""
-    parts = [part for part in mail.walk() if not part.is_multipart()]
-    texts = [p for p in parts if p.get_content_maintype() == "text" and not p.get_filename()]
-    kinds = {part.get_content_subtype(): part for part in reversed(texts)}
-    report.leave_out("attachments", sum(part.get_filename() is not None for part in parts))
-    body = kinds.get("plain") or kinds.get("html")
-    if body is None:
-        return ""
-    encoding = str(body["content-transfer-encoding"]).strip().lower()
-    text = str(body.get_payload())
-    if encoding in ("base64", "quoted-printable"):  # anything else was decoded with the file
-        data = body.get_payload(decode=True)
-        charset = str(body.get_content_charset("utf-8"))
-        try:
-            text = bytes(data).decode(charset, "replace")
-        except LookupError:
-            text = bytes(data).decode("utf-8", "replace")
-    return from_html(text) if body.get_content_subtype() == "html" else text
+    """The text of a mail: its plain parts, or where there are none its HTML."""
+    plain: list[str] = []
+    pages: list[str] = []
+    for part in _leaves(mail):
+        kind = part.get_content_type()
+        if part.get_filename() or not kind.startswith("text/"):
+            report.leave_out("attachments")
+        elif kind == "text/html":
+            pages.append(from_html(_decoded(part)))
+        else:
+            plain.append(_decoded(part))
+    return "\n".join(plain or pages)
+
+
+def _leaves(mail: Message) -> Iterator[Message]:
+    """The parts that hold no others; a mail within a mail is one."""
+    parts = mail.get_payload() if mail.get_content_maintype() == "multipart" else None
+    for part in parts if isinstance(parts, list) else ():
+        yield from _leaves(part) if isinstance(part, Message) else ()
+    if not isinstance(parts, list):
+        yield mail
+
+
+def _decoded(part: Message) -> str:
+    encoding = str(part["content-transfer-encoding"]).strip().lower()
+    if encoding not in ("base64", "quoted-printable"):
+        return str(part.get_payload())  # was decoded with the file
+    data = bytes(part.get_payload(decode=True))
+    try:
+        return data.decode(str(part.get_content_charset("utf-8")), "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
 
 
 def _mails(lines: Sequence[str]) -> list[_Mail]:

@@ -23,7 +23,8 @@ DATE = (
 _NUMBERS = re.compile(rf"(\d{{1,4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,4}})")
 _WORDS = re.compile(
     rf"(?P<day>\d{{1,2}})\.?[ -](?P<month>{_MONTH})[ ,-]{{1,2}}(?P<year>\d{{2,4}})"
-    rf"|(?P<month_1>{_MONTH})\s{{1,2}}(?P<day_1>\d{{1,2}}),?(?P<clock>\s\d\d:\d\d:\d\d)? (?P<year_1>\d{{4}})",
+    rf"|(?P<month_1>{_MONTH})\s{{1,2}}(?P<day_1>\d{{1,2}}),?"
+    r"(?P<clock>\s\d\d:\d\d:\d\d)? (?P<year_1>\d{4})",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(

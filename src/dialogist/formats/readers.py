@@ -220,8 +220,11 @@ def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             ending = Path(without_compression(name.lower())).suffix
-            if ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
-                files.append(Path(parent) / name)
+            path = Path(parent) / name
+            if path.exists() and not path.is_file():  # a pipe: reading it may wait for ever
+                skipped["no file"] += 1
+            elif ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
+                files.append(path)
             else:
                 skipped[ending or name[:20]] += 1
     if files and skipped:

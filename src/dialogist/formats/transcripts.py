@@ -202,6 +202,7 @@ _VOICE = re.compile(
 _TAG = re.compile(r"</?(?:[a-zA-Z][^<>]*|\d[\d:.]*)?>|\{\\[^{}]*\}")
 _DASH = re.compile(r"\s*(?:[-–—]|>{2,3})\s*(?=\S)")
 _NO_CUE = re.compile(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s.*)?")
+_ID = re.compile(r'\s*(?:\S+|\d+\s+"[^"]*"\s*\(\d+\)|"[^"]+")\s*')
 _NAMED_ID = re.compile(r'\s*(?:\d+\s+)?"(?P<name>[^"]{1,100})"\s*(?:\(\d+\))?\s*')  # of Webex
 _IN_BRACKETS = re.compile(rf"\s*\(({_NAME})\)\s*")
 
@@ -233,13 +234,19 @@ def _cues(lines: Iterable[SourceLine], report: ProblemReporter) -> list[_Cue]:
         block = list(run)
         if not is_filled:
             is_open = bool(cues) and all(line.text for line in block)
-        elif any(TIMING.fullmatch(line.text) for line in block[:2]):
-            cues += _cues_of(block)
-        elif is_open:
-            cues[-1].lines.extend(line.text for line in block)
-        elif not _NO_CUE.fullmatch(block[0].text):
-            number = block[0].number
+            continue
+        first = next((n for n, line in enumerate(block) if TIMING.fullmatch(line.text)), None)
+        end = len(block) if first is None else first
+        above = block[: end - bool(first and _ID.fullmatch(block[first - 1].text))]
+        if above and is_open:
+            cues[-1].lines.extend(line.text for line in above)
+        elif above and _NO_CUE.fullmatch(above[0].text):
+            report.leave_out("header lines", len(above) - ("WEBVTT" in above[0].text))
+        elif above:
+            number = above[0].number
             report(number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
+        if first is not None:
+            cues += _cues_of(block)
     return cues
 
 
