@@ -42,8 +42,7 @@ def assert_nothing_lost(text, name="auto"):
     try:
         source = io.BytesIO(text.encode())
         dialogues.extend(read_dialogues(source, ReadOptions(format=name), problems.append))
-    except DataError as error:
-        assert "\n" not in str(error)
+    except DataError:
         return
     if MARKER not in text:  # torn or noisy itself
         return
