@@ -1,8 +1,9 @@
 """Words of a dialogue as one line that steers no terminal and is no markup."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
-from dialogist.records import EvidenceSpan, Utterance
+from dialogist.records import FIRST_INSTANT, EvidenceSpan, Utterance
 
 _LONGEST = 160  # characters of an utterance that is shown whole
 _ROUND = 60  # characters kept on each side of a cited stretch
@@ -28,17 +29,40 @@ def quotation(speaker: str, texts: Iterable[str]) -> str:
 
 
 def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:
-    """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``."""
+    """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``.
+
+    Where times are known they stand there: ``[14:32] Ann: ...``.
+    """
     best: dict[int, EvidenceSpan] = {}
     for span in evidence:
         if span.utterance < len(said):
             best.setdefault(span.utterance, span)
     lines = []
+    labels = labels_of(said)
     for number, span in list(best.items())[:_QUOTED]:
         speaker = f"{printable(said[number].speaker)}: " if said[number].speaker else ""
         text = printable(excerpt(said[number].text, span.start, span.end))
-        lines.append(f'[{number + 1}] {speaker}"{text}"')
+        lines.append(f'[{labels[number]}] {speaker}"{text}"')
     return lines
+
+
+def labels_of(said: Sequence[Utterance]) -> list[str]:
+    """What each utterance is called: its time where that is known, else its number from 1."""
+    known = [u.start for u in said if u.start is not None]
+    days = {int(start // 86_400) for start in known if start >= FIRST_INSTANT}
+    return [
+        str(number) if u.start is None else time_in_words(u.start, with_day=len(days) > 1)
+        for number, u in enumerate(said, 1)
+    ]
+
+
+def time_in_words(seconds: float, with_day: bool = False) -> str:
+    """``0:32`` and ``1:02:11`` of a recording; ``14:32`` (UTC) of a moment."""
+    if seconds >= FIRST_INSTANT:
+        return f"{datetime.fromtimestamp(seconds, UTC):{'%Y-%m-%d %H:%M' if with_day else '%H:%M'}}"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def excerpt(text: str, start: int, end: int) -> str:

@@ -16,6 +16,8 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 SCHEMA_VERSION = 4
 """Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
+_IF_KNOWN = {"if_known": True}
+"""Of a field that JSON does not have where it is None."""
 FIRST_INSTANT = 1e8
 """Times of at least so many seconds (three years) are counted from 1970, others from the start."""
 
@@ -174,13 +176,15 @@ class EvidenceSpan:
     """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
 
     ``utterance`` counts from 0 in the dialogue as it was read. ``score``, between 0 and 1, says how
-    much of the statement the utterance was found to hold; it is 1 of a quote.
+    much of the statement the utterance was found to hold; it is 1 of a quote. ``time``: when it was
+    said, as `Utterance.start` has it.
     """
 
     utterance: int
     start: int
     end: int
     score: float = 1.0
+    time: float | None = field(default=None, metadata=_IF_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +318,8 @@ class Summary:
 
     ``status`` says whether it can be used as it is, and ``reason`` why. ``statements`` are all of
     ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that of the
-    weights which it used. ``sent``: to which language models, and how much.
+    weights which it used. ``sent``: to which language models, and how much. ``reading`` is what the
+    reader of the dialogue said of it.
     """
 
     text: str
@@ -328,6 +333,7 @@ class Summary:
     writer: str = ""
     licence: str = ""
     sent: tuple[Sent, ...] = ()
+    reading: ReadReport | None = field(default=None, metadata=_IF_KNOWN)
 
     def to_json(self) -> dict[str, JSON]:
         """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
@@ -405,8 +411,9 @@ def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_json(record: object) -> dict[str, JSON]:
     """The fields of a record as JSON values: tuples as lists, NaN as null."""
-    shown = (f for f in fields(cast(Any, record)) if f.init)
-    return {f.name: _json_value(getattr(record, f.name)) for f in shown}
+    values = {f: getattr(record, f.name) for f in fields(cast(Any, record)) if f.init}
+    shown = {f.name: v for f, v in values.items() if v is not None or not f.metadata}
+    return {name: _json_value(value) for name, value in shown.items()}
 
 
 def _json_value(value: Any) -> JSON:

@@ -8,12 +8,12 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from dialogist.plain_text import plain, printable, quotations, verdict_of
-from dialogist.records import PROFILE_PREFIX, Statement, Summary
+from dialogist.plain_text import labels_of, plain, printable, quotations, time_in_words, verdict_of
+from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
@@ -24,6 +24,7 @@ CSV_COLUMNS = ("id", "status", "reason", "text", "verdicts", "warnings")
 MORE_COLUMNS = ("writer",)
 
 _BELOW = "    "
+_LONG = 1_800  # seconds
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -75,10 +76,11 @@ def text_of(result: "Result", bare: bool = False) -> str:
     else:
         lines = []
         for statement in summary.statements:
-            lines.append(printable(statement.text) + _behind(statement, result.dialogue.profile))
+            lines.append(printable(statement.text) + _behind(statement, result.dialogue))
             if statement.verdict != "quoted":
                 said = result.dialogue.utterances
                 lines += [f"{_BELOW}{line}" for line in quotations(statement.evidence, said)]
+    lines += [] if bare else _times(result)
     if summary.status != "ok" and (summary.status == "error" or not bare):
         lines += [*[""] * bool(lines), f"Status: {status_of(summary)}"]
     return "".join(f"{line}\n" for line in lines)
@@ -94,19 +96,30 @@ def markdown_of(result: "Result") -> str:
     else:
         lines = [f"## {plain(summary.id) or 'Dialogue'}", ""]
         for statement in summary.statements:
-            lines.append(
-                f"- {plain(statement.text)}{_behind(statement, result.dialogue.profile, '*')}"
-            )
+            lines.append(f"- {plain(statement.text)}{_behind(statement, result.dialogue, '*')}")
             if statement.verdict != "quoted":
                 said = result.dialogue.utterances
                 quotes = quotations(statement.evidence, said)
                 lines += [f"{_BELOW}- {plain(line)}" for line in quotes]
+    lines += [text for line in _times(result) for text in ("", plain(line))]
     if summary.status != "ok":
         lines += ["", f"> **Status: {plain(status_of(summary))}**"]
-    for warning in summary.warnings:
-        if warning.message != summary.reason:
-            lines += ["", f"> **Note:** {plain(warning.message)}"]
+    told = [w.message for w in summary.warnings if w.message != summary.reason]
+    for message in (*told, *(summary.reading.warnings if summary.reading else ())):
+        lines += ["", f"> **Note:** {plain(message)}"]
     return "\n".join((*lines, "", ""))
+
+
+def _times(result: "Result") -> list[str]:
+    """For a long conversation a line: how long it is, and when what the summary tells was said."""
+    known = [u.start for u in result.dialogue.utterances if u.start is not None]
+    if not known or max(known) - min(known) < _LONG:
+        return []
+    spans = (span for statement in result.summary.statements for span in statement.evidence)
+    moments = sorted({span.time for span in spans if span.time is not None})
+    shown = ", ".join(dict.fromkeys(time_in_words(moment) for moment in moments))
+    told = f"; told: {shown}" if shown else ""
+    return [f"Times: {time_in_words(min(known))} to {time_in_words(max(known))}{told}"]
 
 
 def status_of(summary: Summary) -> str:
@@ -115,16 +128,18 @@ def status_of(summary: Summary) -> str:
     return f"{words}: {printable(summary.reason)}" if summary.reason else words
 
 
-def _behind(statement: Statement, profile: Mapping[str, str], emphasis: str = "") -> str:
-    """The verdict of a statement, or of a quote the numbers of its utterances; then its fields."""
+def _behind(statement: Statement, dialogue: Dialogue, emphasis: str = "") -> str:
+    """The verdict of a statement, or of a quote where it was said; then its fields."""
+    profile = dialogue.profile
     escape = plain if emphasis else printable
     fields = (
         (name, profile.get(name.removeprefix(PROFILE_PREFIX), "")) for name in statement.profile
     )
     parts = [escape(f"({name.replace('.', ': ', 1)} {value})") for name, value in fields]
     if statement.verdict == "quoted":
-        numbers = dict.fromkeys(span.utterance + 1 for span in statement.evidence)
-        parts = [*(escape(f"[{number}]") for number in numbers), *parts]
+        labels = labels_of(dialogue.utterances)
+        cited = dict.fromkeys(labels[span.utterance] for span in statement.evidence)
+        parts = [*(escape(f"[{label}]") for label in cited), *parts]
     else:
         verdict = verdict_of(statement.verdict, statement.reasons)
         parts = [f"{emphasis}{escape(verdict)}{emphasis}", *parts]

@@ -218,11 +218,12 @@ class Summarizer:
         timings = {**result.summary.timings, "total": round(time.perf_counter() - begin, 6)}
         writer = self.writer
         summary = replace(
-            result.summary,
+            timed(result.summary, dialogue),
             timings=timings,
             writer=writer.name,
             licence=writer.licence,
             sent=tuple(sent.values()),
+            reading=dialogue.reading,
         )
         return replace(result, summary=summary)
 
@@ -318,6 +319,18 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
         _coverage(dialogue, read=True),
         (Warning("length", reason),) if not statements and options.words else (),
     )
+
+
+def timed(summary: Summary, dialogue: Dialogue) -> Summary:
+    """The summary with the times of what its statements rest on."""
+    said = dialogue.utterances
+    if all(utterance.start is None for utterance in said):
+        return summary
+    statements = (
+        replace(s, evidence=tuple(replace(e, time=said[e.utterance].start) for e in s.evidence))
+        for s in summary.statements
+    )
+    return replace(summary, statements=tuple(statements))
 
 
 def refused(dialogue: Dialogue, language: str = "") -> Summary | None:

@@ -333,3 +333,40 @@ def test_a_team_sets_its_writer_once(dialogist, tmp_path, monkeypatch):
     wrong = dialogist("summarize", input=TEAM_CHAT)
     assert wrong.returncode == 2
     assert "config.yaml: unknown key 'writter'; did you mean 'writer'?" in wrong.stderr.decode()
+
+
+MEETING = [
+    {"speaker": "Ann", "text": "Can you send me the report by Friday?", "start": 65.5},
+    {"speaker": "Bo", "text": "Yes, I will send it on Thursday evening.", "start": 3_731},
+    {"speaker": "Ann", "text": "We decided to move the launch to the first of May.", "start": 4000},
+]
+
+
+def test_what_statements_rest_on_is_told_by_its_time_or_number(dialogist, tmp_path):
+    (tmp_path / "m.jsonl").write_text(json.dumps({"turns": MEETING}))
+    shown = dialogist("summarize", "m.jsonl", "--length", "long").out
+    assert "[1:05]" in shown
+    assert "Times: 1:05 to 1:06:40; told: 1:05, " in shown
+    assert "\\[1:02:11\\]" in dialogist("summarize", "m.jsonl", "-f", "md", "--length", "long").out
+    numbers = dialogist("summarize", "m.jsonl", "--length", "long", "--evidence", "numbers").out
+    assert "[1]" in numbers
+    assert "1:05" not in numbers
+    record = json.loads(dialogist("summarize", "m.jsonl", "-f", "jsonl").stdout)
+    spans = [span for statement in record["statements"] for span in statement["evidence"]]
+    assert {span["time"] for span in spans} <= {turn["start"] for turn in MEETING}
+
+
+def test_what_was_read_is_in_json_and_misreading_is_warned_of(dialogist, tmp_path):
+    turns = [{"text": turn["text"]} for turn in MEETING]
+    turns += [{"text": "VIP", "private": True}]
+    (tmp_path / "m.jsonl").write_text(json.dumps({"messages": turns}))
+    done = dialogist("summarize", "m.jsonl", "-f", "jsonl")
+    reading = json.loads(done.stdout)["reading"]
+    assert (reading["format"], reading["utterances"], reading["speakers"]) == ("jsonl", 3, 0)
+    assert reading["left_out"] == {"internal notes": 1}
+    assert ["no speaker is named" in warning for warning in reading["warnings"]] == [True]
+    assert "read as jsonl: 3 utterances, 0 speakers; left out: 1 internal note" in done.err
+    assert "warning: no speaker is named" in done.err
+    assert "Note:** no speaker is named" in dialogist("summarize", "m.jsonl", "-f", "md").out
+    told = dialogist("summarize", "m.jsonl", "-f", "jsonl", "--include-internal")
+    assert json.loads(told.stdout)["coverage"]["utterances"] == 4

@@ -291,10 +291,10 @@ def test_an_answer_that_is_cut_keeps_whole_statements_and_says_so(server: ChatSe
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_is_hopeless_ends_the_run(server: ChatServer, status: int) -> None:
-    server.faults.extend([status] * 9)
+    server.faults.extend([status] * 40)
     with pytest.raises(ModelError, match=f"status {status}: "):
-        asked(server, count=9)
-    assert len(server.requests) < 9
+        asked(server, count=40)
+    assert len(server.requests) < 40
 
 
 def test_a_server_that_is_not_there_ends_the_run() -> None:

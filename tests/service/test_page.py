@@ -9,7 +9,15 @@ from tests.service.conftest import Slow, ask
 from tests.service.test_api import CALL
 from tests.service.test_store import rows_of
 
-from dialogist.records import Dialogue, Draft, Statement, Summary, WriterOutput
+from dialogist.records import (
+    Dialogue,
+    Draft,
+    ReadReport,
+    Statement,
+    Summary,
+    Utterance,
+    WriterOutput,
+)
 from dialogist.service import page, tables
 from dialogist.service.problems import Problem
 from dialogist.service.view import edits_between, view_of
@@ -284,3 +292,12 @@ def test_nothing_that_was_said_is_html(payload):
     assert shown.count("</textarea>") == shown.count("<textarea")
     assert "49" not in shown
     assert "\0" not in shown
+
+
+def test_times_and_what_was_left_out_are_shown():
+    reading = ReadReport("chatwoot", 2, 2, {"internal notes": 1}, ("only one speaker is named",))
+    said = (Utterance("Ann", "I lost it.", start=65), Utterance("Bo", "Oh.", start=70))
+    summary = Summary("I lost it.", reading=reading)
+    view = view_of(Dialogue(said), summary.to_json())
+    assert [turn.label for turn in view.turns] == ["1:05", "1:10"]
+    assert view.notes == ("only one speaker is named", "Left out: 1 internal note")

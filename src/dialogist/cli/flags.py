@@ -142,6 +142,17 @@ Evidence = Annotated[
         "--evidence/--no-evidence", help="Show what each statement rests on, and its verdict."
     ),
 ]
+EvidenceForm = Annotated[
+    Literal["times", "numbers"],
+    typer.Option(
+        "--evidence",
+        help="Call what statements rest on by its time, where that is known, or by its number.",
+    ),
+]
+NoEvidence = Annotated[
+    bool,
+    typer.Option("--no-evidence", help="Do not show what statements rest on, nor verdicts."),
+]
 Mask = Annotated[
     MaskStage | None,
     typer.Option(

@@ -32,6 +32,7 @@ COMMANDS = {
     "keys": ("Service", "service_command:keys_app"),
     "feedback": ("Service", "service_command:feedback_app"),
     "data.check": ("Data and machine", "data_command:check"),
+    "data.convert": ("Data and machine", "convert_command:convert"),
     "doctor": ("Data and machine", "doctor_command:doctor"),
 }
 """Where the function of each command lies, or a typer application of several."""
@@ -65,6 +66,7 @@ EXAMPLES = {
     ),
     "serve": ("dialogist serve --port 8765 --store sqlite:///desk.db",),
     "data.check": ("dialogist data check chats.csv",),
+    "data.convert": ("dialogist data convert chat.txt --to vcon --output chat.vcon.json",),
 }
 _HELP = "Conversations to short summaries that you can check, on your own CPU."
 _OTHERS = "More commands"

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,12 +17,13 @@ from dialogist.cli.flags import (
     FORMAT_HELP,
     AllowNetwork,
     Cache,
-    Evidence,
+    EvidenceForm,
     Focus,
     FormName,
     LengthName,
     Mask,
     MaskNames,
+    NoEvidence,
     OutputFile,
     PerspectiveName,
     PromptFile,
@@ -82,7 +84,8 @@ def summarize_files(
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: Speaker = None,
-    evidence: Evidence = True,
+    evidence: EvidenceForm = "times",
+    no_evidence: NoEvidence = False,
     output: OutputFile = None,
     format: Annotated[
         OutputFormat | None,
@@ -131,7 +134,15 @@ def summarize_files(
     if resume and not is_resumable:
         raise UsageError("--resume goes with --output FILE.jsonl")
     options = summary_options(
-        speaker, length, words, focus, perspective, mask, mask_names, evidence, unsupported
+        speaker,
+        length,
+        words,
+        focus,
+        perspective,
+        mask,
+        mask_names,
+        evidence=not no_evidence,
+        unsupported=unsupported,
     )
     named = writer_flags(writer, verify, verifier, prompt, cache, send_unmasked)
     read = read_options(
@@ -159,7 +170,8 @@ def summarize_files(
     reading = InputReading(read, watched=False)
     dialogues = reading.dialogues(sources)
     total = expected_records(sources)
-    watch = _Watch(total, strict, tells=kind is OutputFormat.text and not evidence)
+    shows_times = evidence == "times" or kind in (OutputFormat.json, OutputFormat.jsonl)
+    watch = _Watch(total, strict, tells=kind is OutputFormat.text and no_evidence)
     if output is not None and is_resumable:
         file = SummaryFile(output, summarizer.settings(options), resume)
         if file.done.total():
@@ -168,12 +180,19 @@ def summarize_files(
         file.write(rendered(watch.results(results), kind))
     else:
         results = watch.results(summarizer.results(dialogues, options))
+        results = results if shows_times else map(without_times, results)
         with output_to(output, mark=kind is OutputFormat.csv):
             # To stdout UTF-8, whatever the locale, and each summary as soon as it is there.
-            for piece in rendered(results, kind, wanted, bare=not evidence):
+            for piece in rendered(results, kind, wanted, bare=no_evidence):
                 sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
                 sys.stdout.buffer.flush()
     return max(reading.finish(), watch.finish())
+
+
+def without_times(result: "Result") -> "Result":
+    """The result with utterances that are known by their numbers alone."""
+    said = tuple(replace(u, start=None, end=None) for u in result.dialogue.utterances)
+    return replace(result, dialogue=replace(result.dialogue, utterances=said))
 
 
 class _Watch:

@@ -14,7 +14,7 @@ from dialogist.forms.key_points import LabelledSentence, load_pack
 from dialogist.forms.sentences import Finding, Talk, quote
 from dialogist.forms.typed_fields import TypedValue, Values, has_cue
 from dialogist.language.detection import language_of
-from dialogist.plain_text import plain, printable, quotations, verdict_of
+from dialogist.plain_text import labels_of, plain, printable, quotations, verdict_of
 from dialogist.records import (
     JSON,
     PROFILE_PREFIX,
@@ -393,18 +393,19 @@ _LINES = ("field", "headline", "title", "speakers", "profile")
 
 def form_as_text(filled: FilledForm, utterances: Sequence[Utterance]) -> str:
     """Plain text, a heading per section; control characters become spaces."""
+    labels = labels_of(utterances)
     lines: list[str] = []
     in_list = False
     for section in filled.sections:
         if section.source in _LINES:
             lines += [""] * in_list
             in_list = False
-            lines.append(f"{printable(section.title)}: {_line_of(section, printable)}")
+            lines.append(f"{printable(section.title)}: {_line_of(section, printable, labels)}")
             continue
         lines += [*[""] * bool(lines), printable(section.title)]
         in_list = True
         for entry in section.entries:
-            lines.append(f"- {_worded(entry, printable)}")
+            lines.append(f"- {_worded(entry, printable, labels)}")
             if entry.verdict != "quoted":
                 lines += [f"    {line}" for line in quotations(entry.evidence[:1], utterances)]
         lines += [f"  ({section.more} more)"] if section.more else []
@@ -415,13 +416,14 @@ def form_as_text(filled: FilledForm, utterances: Sequence[Utterance]) -> str:
 
 def form_as_markdown(filled: FilledForm, utterances: Sequence[Utterance]) -> str:
     """Markdown: a heading per section, ``[3]`` behind what rests on utterance 3, which follow."""
+    labels = labels_of(utterances)
     lines = [f"# {plain(filled.id) or 'Dialogue'}"]
     for section in filled.sections:
         if section.source in _LINES:
-            lines += ["", f"**{plain(section.title)}**: {_line_of(section, plain)}"]
+            lines += ["", f"**{plain(section.title)}**: {_line_of(section, plain, labels)}"]
             continue
         lines += ["", f"## {plain(section.title)}", ""]
-        lines += [f"- {_worded(entry, plain)}" for entry in section.entries]
+        lines += [f"- {_worded(entry, plain, labels)}" for entry in section.entries]
         lines += [f"- *{section.more} more*"] if section.more else []
         lines += [f"*{plain(section.says)}*"] if not section.entries else []
     for note in _notes(filled):
@@ -432,7 +434,7 @@ def form_as_markdown(filled: FilledForm, utterances: Sequence[Utterance]) -> str
     for number in cited:
         utterance = utterances[number]
         speaker = f"**{plain(utterance.speaker)}**: " if utterance.speaker else ""
-        lines.append(f"- [{number + 1}] {speaker}{plain(utterance.text)}")
+        lines.append(f"- [{labels[number]}] {speaker}{plain(utterance.text)}")
     return "\n".join(lines) + "\n"
 
 
@@ -457,23 +459,23 @@ def entry_text(entry: Entry, escape: _Escape) -> str:
     return f"{owner}{escape(entry.text)}{role}{deadline}"
 
 
-def _line_of(section: FilledSection, escape: _Escape) -> str:
+def _line_of(section: FilledSection, escape: _Escape, labels: Sequence[str]) -> str:
     if not section.entries:
         return escape(section.says)
     between = " or " if section.unclear else ", "
-    shown = between.join(_worded(entry, escape) for entry in section.entries)
+    shown = between.join(_worded(entry, escape, labels) for entry in section.entries)
     behind = [_SEVERAL] if section.unclear else []
     behind += [f"{section.more} more"] if section.more else []
     return f"{shown} ({'; '.join(behind)})" if behind else shown
 
 
-def _worded(entry: Entry, escape: _Escape) -> str:
-    """An entry in words, its verdict, and the numbers of the utterances that it rests on."""
-    numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
+def _worded(entry: Entry, escape: _Escape, labels: Sequence[str]) -> str:
+    """An entry in words, its verdict, and what the utterances are called that it rests on."""
+    numbers = list(dict.fromkeys(span.utterance for span in entry.evidence))[:_SHOWN]
     verdict = verdict_of(entry.verdict, entry.reasons)
     fields = () if entry.origin == "profile" else entry.profile
     behind = [escape(verdict)] if verdict else []
-    behind += [f"[{number}]" for number in sorted(numbers)]
+    behind += [f"[{label}]" for label in dict.fromkeys(labels[n] for n in sorted(numbers))]
     behind += [f"[{escape(name)}]" for name in fields]
     return " ".join([entry_text(entry, escape), *behind])
 

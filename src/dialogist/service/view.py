@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from dialogist.language.tokens import counted
+from dialogist.plain_text import labels_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
 from dialogist.service.problems import Problem
@@ -48,9 +50,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn of the transcript, numbered from 1."""
+    """A turn of the transcript, numbered from 1; ``label`` is its time, or its number."""
 
     number: int
+    label: str
     speaker: str
     pieces: tuple[Piece, ...]
 
@@ -100,12 +103,16 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
         markdown.append(f"- {text}")
         before = heading
     notes = [warning.message for warning in summary.warnings]
+    if summary.reading is not None:
+        left = [counted(count, what) for what, count in summary.reading.left_out.items()]
+        notes += [*summary.reading.warnings, *([f"Left out: {', '.join(left)}"] if left else [])]
     if filled:
         empty = [f"{s['title']}: {s['says']}" for s in filled["sections"] if s["says"]]
         notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
+    labels = labels_of(dialogue.utterances)
     turns = tuple(
-        ShownTurn(n + 1, turn.speaker, tuple(_pieces(turn.text, spans, n)))
+        ShownTurn(n + 1, labels[n], turn.speaker, tuple(_pieces(turn.text, spans, n)))
         for n, turn in enumerate(dialogue.utterances)
     )
     return SummaryView(
