@@ -27,7 +27,7 @@ BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
 SETS = {"dialogsum-dev": "DialogSum", "samsum-val": "SAMSum", "tweetsumm-valid": "TweetSumm"}
 SYSTEMS = {
     "default, its network (free style)": "the network of release 0.2 (removed)",
-    "dialogsum-report-1": "dialogsum-report-1",
+    "dialogsum-report-1": "report 1 at equation 3's rate",
     "kdd-pointer-generator": "kdd-pointer-generator",
     "kdd-leader-pointer-writer": "kdd-leader-pointer-writer",
     "gemma-270m-dialogsum (SAMSum: 100 dialogues)": "Gemma 3 270M, fine-tuned",
