@@ -1,6 +1,6 @@
 """Who does what by when: promised, asked for and agreed to, offered and accepted, ordered.
 
-Rules of word order for high precision: the verb must name work that is left to do.
+The verb must name work that is left to do.
 """
 
 import re
@@ -12,13 +12,11 @@ from dialogist.forms.sentences import (
     Talk,
     begins_clause,
     breath_before,
-    clause_end,
+    clause_from,
     is_telling,
     is_whole,
     quote,
-    tidy,
 )
-from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.replies import agrees, declines
@@ -46,30 +44,26 @@ _BEHAVE = word_set("leave stop avoid keep rest reduce")  # from now on, if they 
 _STEMS = frozenset(map(stem_of, WORK | _WEAK))
 # What is done by saying it, before the next turn, or never was meant as work.
 _IDLE = re.compile(
-    r"put (?:you )?down|order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|"
-    r"call (?:that|this)\b|look (?:at|for|like)|talk to you|speak (?:about|for)|accept\b|"
-    r"ask (?:you|a|one|this|that|for)\b|pay (?:in|by|with|cash|it|you)\b|(?:add|ring|turn|"
-    r"print) (?:that|it|up)\b",
+    r"order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|look (?:at|for|like)|"
+    r"talk to you|speak (?:about|for)|accept\b|ask (?:you|a|one|this|that|for)\b|"
+    r"ask (?:\S+ ){0,4}?to (?:speak|talk|tell)\b|pay (?:in|by|with|cash|it|you)\b|remind|"
+    r"cover the|\w+ (?:it )?down\b|\w+ \w+ (?:is|are)\b",
     re.I,
 )
 _REPLY = re.compile(
-    r"get back to \w|get in touch|take care of \w|look into|find out (?=\w)|give \w+ a (?:call|"
-    r"ring)|let \w+ know|pick (?:you|him|her|them|it|up)|drop (?:off|by|you|it|them)|"
-    r"tell (?!you\b|me\b|us\b|it\b|what)\w|get (?:\S+ ){1,4}ready|get (?:the|some|us|u) \w{3,}|"
-    r"bring (?:you|some|the|an?|my)|be there\b"
+    r"get (?:back to|in touch|(?:the|some|us|u) \w{3,}|(?:\S+ ){1,4}ready)|take care of|look into|"
+    r"find out|let \w+ know|tell (?!you\b|me\b|us\b|it\b|what)\w|bring (?:you|some|the|an?|my)|"
+    r"drop (?:off|by)|pick \w+ up|be there\b(?=.)"
 )
-_NEVER = re.compile(  # "phone number is", too
-    r"talk (?!to )|remind|\w+ (?:it )?down\b|ask (?:\S+ ){0,4}?(?:to (?:speak|say|talk|tell)|"
-    r"questions?\b)|move (?:it|the|an?|to|my|on)|cover the|\w+ \w+ (?:is|are)\b",
-    re.I,
-)
+_PRONOUN = r"(?:it|them|him|her|that one|those|that|this)"
 # What a pronoun is enough for: "I'll send it".
 _HANDLED = re.compile(
-    r"(?:bring|send|call|e?mail|order|book|buy|fix|return|deliver|repair|replace|refund|print|"
-    r"sign|collect|fetch|cancel|forward|pay|text|write|check|ask|tell) (?:it|them|him|her|"
-    r"that one|those)(?: (?:back|over|for you|to you|myself|later|then|too))?",
+    rf"(?!make|pick)(?P<verb>\w+) {_PRONOUN}(?: (?:back|over|for you|to you|myself|later|then|"
+    rf"too))?",
     re.I,
 )
+# "Write to them tonight": whom is told by what was said before.
+_REFERS = re.compile(rf"\w+(?: \w+)? {_PRONOUN}(?! (?:one|number|list)\b)", re.I)
 
 
 def is_work(clause: str, deadline: str, is_asked: bool = False) -> bool:
@@ -80,90 +74,55 @@ def is_work(clause: str, deadline: str, is_asked: bool = False) -> bool:
     verb = clause.split(maxsplit=1)[0].lower() if clause else ""
     if _REPLY.match(clause):
         return verb != "be" or bool(deadline)
-    if _NEVER.match(clause):
-        return False
     if deadline and (verb in _WEAK or verb in WORK):
         return True
-    if (verb.endswith("ing") and stem_of(verb) in _STEMS) or (is_asked and verb in _BEHAVE):
-        return is_telling(clause)
-    return verb in WORK and not _IDLE.match(clause) and is_telling(clause)
+    is_known = verb in WORK or (verb.endswith("ing") and stem_of(verb) in _STEMS)
+    is_known = is_known or (is_asked and verb in _BEHAVE)
+    return is_known and not _IDLE.match(clause) and is_telling(clause)
 
 
-_ADVERB = (
-    r"(?:(?:definitely|certainly|just|also|then|personally|now|still|try to|make sure (?:to|I)|"
-    r"probably) )*"
-)
-_START = r"(?:(?<=^)|(?<=[\s,.;:]))"
-_PROMISES = (
-    re.compile(
-        rf"{_START}(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|(?:I ?['’] ?m|"
-        r"I am|[Ww]e ?['’] ?re|[Ww]e are|[Ii]m) (?:going to|gonna)|I promise(?: you)? to|"
-        r"[Ll]et me(?= (?:find out|get back|send|email|call|ask (?:him|her|them|my|"
-        rf"the)\b))) {_ADVERB}(?=[A-Za-z])"
-    ),
+_ADVERB = r"(?:(?:definitely|certainly|just|also|then|now|still|try to|make sure (?:to|I)) )*"
+_PROMISE = re.compile(
+    rf"(?:^|(?<=[\s,.;:]))(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|(?:I|[Ww]"
+    rf"e)(?: ?['’] ?(?:m|re)| am| are|m) (?:going to|gonna)) {_ADVERB}(?=[A-Za-z])|"
     # "I'm sending an engineer on Thursday": arranged already, but still to come.
-    re.compile(
-        rf"{_START}(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?(?=(?:sending|"
-        r"escalating|prescribing|ordering|booking|forwarding|transferring|mailing|emailing|"
-        r"shipping|referring|refunding|arranging|paying|buying|bringing|picking|inviting|"
-        r"cancelling)\b)"
-    ),
+    r"(?:^|(?<=[\s,.;:]))(?:I ?['’] ?m|I am|We ?['’] ?re|[Ii]m) (?:also )?(?=(?:send|escalat|"
+    r"prescrib|order|book|forward|pay|bring|pick|cancel|call|ring)l?ing\b(?! (?:about|for)))|"
     # "Will do it tonight": chats leave the "I" out.
-    re.compile(
-        r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|"
-        r"they|be|the|that|there|this|do (?:tonight|today|tomorrow|now|later|soon|asap))\b)"
-    ),
+    r"^(?:(?i:ok(?:ay)?|yes|yeah|sure),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|be|"
+    r"the|that|there|this) |do (?!it\b|that\b))|"
+    # "A courier will pick it up on Tuesday": nobody here does it, and it has a time.
+    r"^(?P<others>(?i:an?|the|our|my|your|they)\b(?: [a-z]+){0,3}? ?(?:will|['’] ?ll)) (?=[a-z])"
 )
 _UNSURE = re.compile(
-    r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|when I|what|how|why|should I|"
-    r"confirm(?:ing)?|think|hope|until|till|said|told|say)\b",
+    r"\b(?:maybe|perhaps|might|guess|would|whether|when I|what|how|why|confirm(?:ing)?|think|hope|"
+    r"until|said|told|say)\b",
     re.I,
 )
-_CONDITION = re.compile(
-    r"^\W*(?:(?:and|but|so|well|okay|ok) )?(?:if|unless|once|as soon as|when|in case)\b", re.I
-)
+_CONDITION = re.compile(r"^\W*(?:(?:and|but|so|well) )?(?:if|unless|once|as soon as|when)\b", re.I)
 _ASK = re.compile(
-    r"(?:(?:could|can(?! you (?:speak|type|cook|drive|swim|read|find|work))|would|will) (?:you|"
-    r"u)(?: please| just| also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|"
-    r"you)) (?=[A-Za-z])",
+    r"(?:(?:could|can(?! you (?:speak|drive|swim|read|find))|would|will) (?:you|u)(?: please| just|"
+    r" also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|you)) (?=[A-Za-z])",
     re.I,
 )
-_ASKS_HOW = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|and|so)[ ,.]+){0,2}(?:(?:can|could|may|shall|should|do) I\b|when\b|"
-    r"where\b)",
-    re.I,
-)
-_WILL_DO = re.compile(r"(?P<name>[A-Z]\w+) will (?=[a-z])")
-_YES = re.compile(
-    r"(?:\W|\b(?:yes|yeah|yep|sure|ok(?:ay)?|of course|no problem|fine|alright|will do|"
-    r"i ?['’]?(?:ll| will| can)? do (?:it|that)|i will|on)\b)*",
-    re.I,
-)
-# "Write to them": whom is told by what was said before.
-_REFERS = re.compile(
-    r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? (?:it|them|him|her|that|those|these|"
-    r"this)(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|"
-    r"out|over|tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|if|myself)\b)",
-    re.I,
-)
-_PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
-_NAMED = re.compile(rf"(?<=[a-z,] )(?!(?i:{'|'.join([*DAYS, *MONTHS])})\b)[A-Z][a-z]+")
+_ASKS_HOW = re.compile(r"\W*(?:can|could|shall|should|do) I\b", re.I)
 _ASKED_BEFORE = 5  # utterances
 _TELLING = 4  # words of a sentence that something may be called by
-_TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
-_MOMENT = re.compile(
-    r"\b(?:one|an?|just a|wait a|hold on a) (?:moment|second|sec|minute)\b|\b(?:hold on|"
-    r"bear with me)\b",
-    re.I,
-)
 _IMPERATIVE = re.compile(
-    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|fine|good|yes|sure|just|also|"
-    r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
+    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ ,.]+){0,3}"
+    r"(?=[A-Za-z])",
     re.I,
 )
-_CONFIRM_FIRST = re.compile(
-    r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?(?:correct|right|okay|"
-    r"ok)\b|\bdoes that (?:sound|work)\b",
+_OFFERS = re.compile(
+    r"\b(?:(?P<asks>(?:shall|should) I|do you want me to|would you like me to)|I (?:can|could)) "
+    r"(?=[a-z])",
+    re.I,
+)
+_TAKES = re.compile(r"\b(?:I ?['’]?ll|I can|I will|let me) (?:do|handle|take)\b", re.I)
+# "Someone has to tell the press." - "I can do that."
+_WORK_NAMED = re.compile(
+    r"\b(?:some(?:one|body)|who|one of us|we|anyone) (?:ha(?:s|ve) to|must|should|needs? to|can|"
+    r"will)\b|\b(?:I|we) ?['’]?ll\b",
     re.I,
 )
 
@@ -177,9 +136,7 @@ def actions_in(talk: Talk) -> Iterator[Finding]:
             _promise(sentence, talk)
             or _agreed(sentence, talk)
             or (_order(sentence, talk) if sentence.speaker in doctors else None)
-            or _taken_on(sentence, talk)
             or _accepted(sentence, talk)
-            or _arranged(sentence)
         )
         if finding is not None:
             yield finding
@@ -187,25 +144,63 @@ def actions_in(talk: Talk) -> Iterator[Finding]:
 
 def _promise(sentence: Sentence, talk: Talk) -> Finding | None:
     """ "I'll send it on Monday.", if the next speaker does not say that there is no need."""
-    turn = talk.sentences[sentence.utterance]
-    if sentence.text.endswith("?") or any(_CONFIRM_FIRST.search(s.text) for s in turn):
+    text = sentence.text
+    if text.endswith("?") or any(declines(reply.text) for reply in talk.reply(sentence)[:2]):
         return None
-    # "I'll check with my boss. One moment, please": done before the next turn.
-    if any(_MOMENT.search(s.text) for s in turn if s.start >= sentence.start):
+    for will in _PROMISE.finditer(text):
+        is_supposed = not _CONDITION.match(text) and not begins_clause(text, will.start())
+        if is_supposed or _UNSURE.search(breath_before(text, will.start())):
+            continue
+        if will["others"]:
+            clause, _ = clause_from(text, will.end())
+            deadline = deadline_in(clause)
+            if deadline and is_whole(clause) and is_work(clause, deadline):
+                return quote(sentence, deadline=deadline, words=clause)
+        elif (finding := _action(sentence, will, talk)) is not None:
+            return finding
+    return None
+
+
+def _action(sentence: Sentence, will: re.Match[str], talk: Talk) -> Finding | None:
+    """What the verb behind ``will`` names, if it is work, with what its pronouns stand for."""
+    clause, end = clause_from(sentence.text, will.end())
+    deadline = deadline_in(clause)
+    named: Sentence | None = None
+    words = clause
+    handled = _HANDLED.fullmatch(clause)
+    before = talk.before(sentence)
+    if not is_whole(clause):
         return None
-    if any(declines(reply.text) for reply in talk.reply(sentence)[:2]):
-        return None
-    is_condition = _CONDITION.match(sentence.text) is not None
-    for pattern in _PROMISES:
-        for will in pattern.finditer(sentence.text):
-            head = breath_before(sentence.text, will.start())
-            is_vague = will[0].lower().startswith("we") and len(talk.dialogue.speakers) > _TWO
-            is_supposed = not is_condition and not begins_clause(sentence.text, will.start())
-            if is_vague or is_supposed or _UNSURE.search(head):
-                continue
-            finding = _action(sentence, will, sentence.speaker, talk)
-            if finding is not None:
-                return finding
+    if not is_work(clause, deadline):
+        named = _asked_before(clause, sentence, talk)  # "I'll send it"
+        deadline = deadline_in(named.text) if named else ""
+        if handled is None or (named is None and before is None):
+            return None
+        if named is None and handled["verb"].lower() not in WORK:
+            return None
+        named = named or before
+        words = f"{clause} {named.text}" if named else clause
+    elif _REFERS.match(clause) and before is not None:
+        turn = reversed(talk.sentences[before.utterance])
+        named = next((s for s in turn if len(s.text.split()) >= _TELLING), None)
+    parts = (sentence,) if named is None else (named, sentence)
+    return quote(
+        *parts,
+        main=sentence,
+        owner=sentence.speaker,
+        deadline=deadline,
+        words=words,
+        clause=(will.start(), end),
+    )
+
+
+def _asked_before(clause: str, sentence: Sentence, talk: Talk) -> Sentence | None:
+    """ "Please book the hotel by June 3": of somebody else, and now he says "I'll book it"."""
+    for earlier in talk.between(sentence.utterance - _ASKED_BEFORE + 1, sentence.utterance):
+        start = _request(earlier, is_last=False)
+        asked = earlier.text[start:] if start is not None else ""
+        if asked.startswith(f"{clause.split()[0]} ") and not _REFERS.match(asked):
+            return earlier
     return None
 
 
@@ -218,30 +213,28 @@ def _agreed(sentence: Sentence, talk: Talk) -> Finding | None:
         return None
     # "Please bring it back to the store." - "Can I come today?": asked how, it is agreed to.
     is_told = "please" in sentence.text.lower() and reply[0].speaker in talk.served
-    is_asked_how = is_told and _ASKS_HOW.match(reply[0].text)
-    if not agrees(reply[0].text) and not is_asked_how:
+    if not agrees(reply[0].text) and not (is_told and _ASKS_HOW.match(reply[0].text)):
         return None
     start = _request(sentence, is_last=not later)
-    if start is None and (named := _WILL_DO.match(sentence.text)):  # "Ann will write to them."
-        start = named.end() if named["name"] == reply[0].speaker.split()[0] else None
+    name = f"{reply[0].speaker.split()[0] if reply[0].speaker else ''} will "
+    if start is None and len(name) > _TELLING + 2 and sentence.text.startswith(name):
+        start = len(name)  # "Ann will write to them."
     if start is None or _UNSURE.search(breath_before(sentence.text, start)):
         return None
-    end = clause_end(sentence.text, start)
-    clause = tidy(sentence.text[start:end])
+    clause, end = clause_from(sentence.text, start)
     deadline = deadline_in(clause)
     is_confirmed = re.match(r"(?:re)?confirm\b", clause, re.I)  # at once, by the yes
     if is_confirmed or not is_whole(clause) or not is_work(clause, deadline, is_asked=True):
         return None
     if any(_says_more(_promise(s, talk), clause) for s in reply):
         return None
-    when = deadline_in(reply[0].text)
-    is_time = _YES.fullmatch(reply[0].text.replace(when, "", 1)) is not None  # "Yes, on Monday."
+    is_brief = len(reply[0].text.split()) <= 2 * _TELLING and " was " not in reply[0].text
     return quote(
         sentence,
         reply[0],
         main=sentence,
         owner=reply[0].speaker,
-        deadline=deadline or (when if is_time else ""),
+        deadline=deadline or (deadline_in(reply[0].text) if is_brief else ""),
         words=clause,
         clause=(start, end),
     )
@@ -252,151 +245,55 @@ def _says_more(promise: Finding | None, asked: str) -> bool:
     if promise is None:
         return False
     words, others = (re.findall(r"[a-z]{3,}", text.lower()) for text in (promise.words, asked))
-    return words[:1] == others[:1] or not set(words).isdisjoint(
-        word for word in others[1:] if word not in FUNCTION_WORDS
-    )
+    return words[:1] == others[:1] or not set(words).isdisjoint({*others[1:]} - FUNCTION_WORDS)
 
 
 def _request(sentence: Sentence, is_last: bool) -> int | None:
     """Where the verb of a request stands, None if it is none."""
-    ask = _ASK.search(sentence.text)
-    if ask is not None:
+    text = sentence.text
+    if (ask := _ASK.search(text)) is not None:
         return ask.end()
-    if not is_last or sentence.text.endswith("?"):
+    if not is_last or text.endswith("?"):
         return None
-    if _CONDITION.match(sentence.text):
-        start = sentence.text.find(", ") + 2
-    else:
-        opening = _IMPERATIVE.match(sentence.text)
-        start = opening.end() if opening is not None else 0
-    words = sentence.text[start:].lower().split(maxsplit=3)
+    is_condition = _CONDITION.match(text) is not None
+    opening = _IMPERATIVE.match(text)
+    start = text.find(", ") + 2 if is_condition else opening.end() if opening else 0
+    words = text[start:].lower().split(maxsplit=3)
     begins = len(words) > 2 and words[0] != "look" and words[0] in WORK | _WEAK | _BEHAVE
-    return start if begins and (start > 1 or not _CONDITION.match(sentence.text)) else None
-
-
-def _action(sentence: Sentence, will: re.Match[str], owner: str, talk: Talk) -> Finding | None:
-    """What the verb behind ``will`` names, if it is work, with what its pronouns stand for."""
-    end = clause_end(sentence.text, will.end())
-    clause = tidy(sentence.text[will.end() : end])
-    deadline = deadline_in(clause)
-    parts: tuple[Sentence, ...] = (sentence,)
-    words = clause
-    if not is_whole(clause):
-        return None
-    if not is_work(clause, deadline):
-        asked = _asked_before(clause, sentence, talk)  # "I'll send it"
-        named = asked or talk.before(sentence)
-        if named is None or not _HANDLED.fullmatch(clause):
-            return None
-        deadline = deadline_in(named.text) if asked else ""
-        parts, words = (named, sentence), f"{clause} {named.text}"
-    elif _REFERS.match(clause) and (before := talk.before(sentence)):
-        # Of people a sentence with a name.
-        turn = reversed(talk.sentences[before.utterance])
-        is_person = _PEOPLE.search(clause) is not None
-        fits = (
-            s for s in turn
-            if (_NAMED.search(s.text) if is_person else len(s.text.split()) >= _TELLING)
-        )  # fmt: skip
-        named = next(fits, None)
-        parts = (named, sentence) if named is not None else parts
-    place = (will.start(), end)
-    for shown in (parts, (sentence,)):
-        finding = quote(
-            *shown, main=sentence, owner=owner, deadline=deadline, words=words, clause=place
-        )
-        if finding is not None:
-            return finding
-    return None
-
-
-def _asked_before(clause: str, sentence: Sentence, talk: Talk) -> Sentence | None:
-    """ "Please book the hotel by June 3": of somebody else, and now he says "I'll book it"."""
-    verb = clause.split()[0]
-    for earlier in talk.between(sentence.utterance - _ASKED_BEFORE + 1, sentence.utterance):
-        start = _request(earlier, is_last=False)
-        asked = earlier.text[start:] if start is not None else ""
-        if asked.startswith(f"{verb} ") and not _REFERS.match(asked):
-            return earlier
-    return None
-
-
-# What somebody offers to do and is told to, takes on, or says that others will do.
-
-_OFFERS = re.compile(
-    r"\b(?:(?P<asks>(?:shall|should|may) I|do you want me to|would you like me to)|I (?:can|"
-    r"could)) (?=[a-z])",
-    re.I,
-)
-_TAKES = re.compile(
-    r"(?:^|[,.!] ?|\b(?:actually|no|ok(?:ay)?|then),? )(?:I ?['’]?ll|I can|I could|I will|"
-    r"let me) (?:do|handle|take care of|take) (?:that|it|this)(?: one)?\b(?! (?:with|for) )",
-    re.I,
-)
-_WORK_NAMED = re.compile(
-    r"\b(?:(?:someone|somebody|who|one of us|we|anyone) (?:has to|have to|must|should|needs? to|"
-    r"could|can|will)|who|(?:I|we) ?['’]?ll)\b",
-    re.I,
-)
-_OTHERS = re.compile(
-    r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*(?:an?|the|our|my|your|"
-    r"they)\b(?! (?:bus|flight|price|fee)\b)(?: [a-z]+){0,3} ?(?: will|['’] ?ll) (?=[a-z])",
-    re.I,
-)
-
-
-def _taken_on(sentence: Sentence, talk: Talk) -> Finding | None:
-    """ "Someone has to tell the press." - "I can do that." """
-    named = talk.before(sentence)
-    if named is None or sentence.text.endswith("?") or not _TAKES.search(sentence.text):
-        return None
-    if not _WORK_NAMED.search(named.text) or len(named.text.split()) < _TELLING:
-        return None
-    when = deadline_in(named.text)
-    return quote(named, sentence, owner=sentence.speaker, deadline=when, words=named.text)
+    return start if begins and (start > 1 or not is_condition) else None
 
 
 def _accepted(sentence: Sentence, talk: Talk) -> Finding | None:
-    """ "Shall I ask Zoe?" - "Yes, please.", or "I can ask her." """
-    offer = _OFFERS.search(sentence.text)
+    """ "Shall I ask Zoe?" - "Yes, please.", or "I can ask her.", or what another named."""
+    text, named = sentence.text, talk.before(sentence)
+    is_asked, owner = text.endswith("?"), sentence.speaker
+    is_named = named is not None and len(named.text.split()) >= _TELLING
+    if (
+        named
+        and is_named
+        and not is_asked
+        and _TAKES.search(text)
+        and _WORK_NAMED.search(named.text)
+    ):
+        return quote(named, sentence, owner=owner, deadline=deadline_in(named.text))
+    offer = _OFFERS.search(text)
     reply = talk.reply(sentence)
-    if offer is None or not reply or not agrees(reply[0].text):
+    if offer is None or not reply or not agrees(reply[0].text) or talk.beside(sentence, 1):
         return None
-    is_asked = sentence.text.endswith("?")
-    fits = (
-        is_asked if offer["asks"] else not is_asked and begins_clause(sentence.text, offer.start())
-    )
-    end = clause_end(sentence.text, offer.end())
-    clause = tidy(sentence.text[offer.end() : end])
+    if is_asked != bool(offer["asks"]) or not (is_asked or begins_clause(text, offer.start())):
+        return None
+    clause, end = clause_from(text, offer.end())
     deadline = deadline_in(clause)
-    if not fits or talk.beside(sentence, 1) is not None or not is_whole(clause):
-        return None
+    handled = _HANDLED.fullmatch(clause)
     parts = [sentence, reply[0]]
+    if not is_whole(clause):
+        return None
     if not is_work(clause, deadline):
-        named = talk.before(sentence)
-        if named is None or not _HANDLED.fullmatch(clause):
+        if named is None or handled is None or handled["verb"] not in WORK:
             return None
         parts = [named, *parts]
-    return quote(
-        *parts,
-        main=sentence,
-        owner=sentence.speaker,
-        deadline=deadline,
-        words=clause,
-        clause=(offer.start(), end),
-    )
-
-
-def _arranged(sentence: Sentence) -> Finding | None:
-    """ "A courier will pick it up on Tuesday": nobody here does it, and it has a time."""
-    will = _OTHERS.match(sentence.text)
-    if will is None or sentence.text.endswith("?"):
-        return None
-    clause = tidy(sentence.text[will.end() : clause_end(sentence.text, will.end())])
-    deadline = deadline_in(clause)
-    if not deadline or not is_whole(clause) or not is_work(clause, deadline):
-        return None
-    return quote(sentence, deadline=deadline, words=clause)
+    place = (offer.start(), end)
+    return quote(*parts, main=sentence, owner=owner, deadline=deadline, words=clause, clause=place)
 
 
 # What a doctor orders: a plan in the first person, or what a patient is told to do.
@@ -404,60 +301,33 @@ def _arranged(sentence: Sentence) -> Finding | None:
 _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
 # "I wan na go ahead and increase your Lasix": transcripts cut words in two.
 _ORDERS = re.compile(
-    r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are|"
-    r" will| would)?) ?(?:(?:also|just|then|probably|going to|gon ?na|wan ?na|want (?:you )?to|"
-    r"need to|like (?:you )?to|go ahead and|have you|be) )*(?P<verb>start\w*|(?:in|de)crease|"
-    r"order\w*|prescrib\w*|refer\w*|continue|schedule|send (?:you|a|an|in|over|off|out)|(?:put|"
-    r"place) you (?:on|in|back)|get (?:\w+ ){1,4}?(?:mri|ct|scan|ultrasound|ekg|labs?|tests?|"
-    r"referr\w*|set up|started|scheduled)|give you (?:about )?(?:an? |some |the )\w+|(?:stop|"
-    r"keep) taking|take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|"
-    r"seat))(?=[^.!?]*\b(?:for|day|once|week|days)\b)|add|come back (?:in|to)|follow up (?:in|"
-    r"with)|call me if|see you (?:back )?in|use (?:a|an|the) \w+)\b",
+    r"(?<!if )(?<!did )\b(?:(?:i|we)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)?|"
+    r"you(?: ?['’] ?ll| will| can| should| need)) "
+    r"(?:(?:also|just|then|going to|gon ?na|wan ?na|want (?:you )?to|need to|like (?:you )?to|"
+    r"go ahead and|have you|recommend) )*(?P<verb>start(?! by\b)|(?:in|de)crease|order|prescrib|"
+    r"refer|continue|schedule|send (?:you|a|an|in|over|off|out)|put you (?:on|in|back)|get \w+ "
+    r"(?:\w+ ){0,3}?(?:mri|ct|scan|ultrasound|ekg|labs?|tests?|started|scheduled)|give you (?:an? "
+    r"|some |the )|(?:stop|keep) taking|take (?:it|this|that|one|two|the|your|an?)\b(?=[^.!?]*\b"
+    r"(?:for|day|once|week|days)\b)|add|come back|follow up|see you (?:back )?in)\w*|"
+    # "Please take the syrup in the evening instead.", but no deep breath.
+    r"^\W*(?:(?:ok|okay|so|then|and|well|also|please|now)\W+)*(?P<told>(?:take|use) (?:(?!it easy)"
+    r"(?:it|this|that|these|one|two|half|\d+)|(?:the|your|an?) (?!(?:deep|big|look|seat|step|shirt)"
+    r"\b)\w+)|(?:stop|start|keep|rest) (?:the|your|it|with|on)|avoid|halve|come back)\b",
     re.I,
 )
-_DIRECT = re.compile(
-    r"my recommendation\b|(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want|"
-    r" wan ?na| recommend| suggest| need)|you(?: ?['’] ?ll\b| will| can| should| need)",
-    re.I,
-)
-_DENIED = re.compile(
-    r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|listen\w*|exam\w*|not)\b|\b(?:do|"
-    r"are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|n ?['’]t\b",
-    re.I,
-)
-# "Please take the syrup in the evening instead." What is asked for in an examination is none.
-_TOLD_TO = re.compile(
-    r"^\W*(?:(?:ok|okay|so|then|and|well|good|just|also|please|now)\W+)*(?P<verb>(?:take|"
-    r"use) (?:(?!it easy)(?:it|this|that|these|them|one|two|half|\d+)|(?:the|your|"
-    r"an?) (?!(?:deep|big|look|seat|step|shirt|coat)\b)\w+)|(?:stop|start|keep|rest) (?:the|your|"
-    r"it|with|on)|avoid|halve|come back)\b",
-    re.I,
-)
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|us|our)\b", re.I)
-_ROUND = 30  # characters before and half as many behind that may deny or tell of the past
 _ORDER = 160  # characters of what is ordered in speech without stops
 
 
 def _order(sentence: Sentence, talk: Talk) -> Finding | None:
     """What a doctor plans or tells a patient to do."""
     text = sentence.text
-    if text.endswith("?") and not re.search(r"\b(?:ok(?:ay)?|all ?right) ?\?$", text):
+    order = _ORDERS.search(text)
+    if order is None or (text.endswith("?") and not re.search(r"\b(?:ok(?:ay)?|right) ?\?$", text)):
         return None
     others = [name for name in talk.dialogue.speakers if name != sentence.speaker]
-    told = _TOLD_TO.match(text)
-    if told is not None:
-        is_patients = len(others) == 1 and not _FIRST_PERSON.search(text)
-        owner = others[0] if is_patients else sentence.speaker
-        return quote(sentence, owner=owner, words=text[told.start("verb") :].rstrip(" .!"))
-    for order in _ORDERS.finditer(text):
-        near = text[max(0, order.start() - _ROUND) : order.end() + _ROUND // 2]
-        if _DIRECT.match(order[0]) and not _DENIED.search(near):
-            end = clause_end(text, order.end())
-            stretch = min(end, order.start() + _ORDER)
-            return quote(
-                sentence,
-                owner=sentence.speaker,
-                words=text[order.start("verb") : end],
-                clause=(order.start(), text.rfind(" ", 0, stretch + 1) if end > stretch else end),
-            )
-    return None
+    owner = others[0] if order["told"] and len(others) == 1 else sentence.speaker
+    _, end = clause_from(text, order.end())
+    stretch = min(end, order.start() + _ORDER)
+    place = (order.start(), text.rfind(" ", 0, stretch + 1) if end > stretch else end)
+    words = text[order.start("told" if order["told"] else "verb") : end]
+    return quote(sentence, owner=owner, words=words, clause=place)

@@ -4,10 +4,10 @@ The last word counts: what is taken back, changed or done later is no entry any 
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
@@ -200,13 +200,6 @@ SERVES = re.compile(
     re.I,
 )
 """How those who serve begin."""
-_THING = (
-    r"(?:\w+ )?(?:order|account|bill|booking|card|parcel|package|refund|subscription|claim|ticket|"
-    r"policy|delivery|reservation|contract|payment|flight|internet|phone|router)\b"
-)
-# What only those say who serve, and only those who want something: names may tell neither.
-_HELPS = re.compile(rf"\byour {_THING}|\bsorry (?:to hear|about|for)\b|\bi am sorry\b", re.I)
-_SEEKS = re.compile(rf"\bmy {_THING}", re.I)
 
 
 def _served_in(dialogue: Dialogue, turns: Sequence[Sequence[Sentence]]) -> frozenset[str]:
@@ -223,13 +216,9 @@ def _served_in(dialogue: Dialogue, turns: Sequence[Sequence[Sentence]]) -> froze
         return served
     serving = {name for name in names if words[name] & SERVING_WORDS}
     if not serving and len(names) == _TWO:
-        opening = [sentence for turn in turns[:3] for sentence in turn]
-        serving = {s.speaker for s in opening if SERVES.search(s.text)}
-        if len(serving) != 1:
-            every = [sentence for turn in turns for sentence in turn]
-            helping = {s.speaker for s in every if _HELPS.search(s.text)}
-            seeking = {s.speaker for s in every if _SEEKS.search(s.text)}
-            serving = helping - seeking if len(helping - seeking) == 1 and seeking else set()
+        serving = {s.speaker for turn in turns[:3] for s in turn if SERVES.search(s.text)}
+    if len(serving) == len(names):
+        return frozenset()
     return frozenset(names) - serving if serving else frozenset()
 
 
@@ -278,6 +267,12 @@ def clause_end(text: str, start: int) -> int:
     return end
 
 
+def clause_from(text: str, start: int) -> tuple[str, int]:
+    """The clause that begins at ``start``, on one line, and where it ends."""
+    end = clause_end(text, start)
+    return tidy(text[start:end]), end
+
+
 def tidy(clause: str) -> str:
     """One line, without what a speaker says twice in a row: ``the the final version``."""
     return _AGAIN.sub(r"\1", " ".join(clause.split()))
@@ -310,30 +305,27 @@ def begins_clause(text: str, place: int) -> bool:
 
 # The last word counts.
 
+_CHANGES_MIND = r"actually|on second thoughts?|(?:sorry,? )?i (?:mean|meant)"
 # "I'm prescribing amoxicillin... no wait, azithromycin": what follows changes what was said.
 _CORRECTS = re.compile(
-    r"\b(?:no,? wait|wait,? no|actually,? no|correction|or rather|(?:sorry|no|well|"
-    r"oh),? i (?:mean|meant)|make that|sorry,? no)\b",
+    r"\b(?:no,? wait|wait,? no|actually,? no|correction|or rather|make that|sorry,? no|(?:sorry|"
+    r"no|well|oh),? i (?:mean|meant))\b",
     re.I,
 )
 _CORRECTING = re.compile(
-    r"^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:actually\b|on second thoughts?|"
-    r"no, (?!problem|worries|need)|(?:sorry,? )?i (?:mean|meant)\b)",
+    rf"^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:(?:{_CHANGES_MIND})\b|no, (?!problem|"
+    r"worries|need))",
     re.I,
 )
 # "Actually, I can't do the refund myself": who promised it takes it back.
 _CANNOT = re.compile(
-    r"\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|could ?n['’]?t|am unable "
-    r"to)\b(?P<deed>[^.!?]*)",
+    r"\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|am unable to)\b"
+    r"(?P<deed>(?:(?!\b(?:before|until|unless|without)\b)[^.!?])*)(?=[.!?]|$)",
     re.I,
-)
-_YET = re.compile(r"\b(?:before|until|till|unless|without)\b", re.I)
-_SOFTENED = re.compile(
-    r"\b(?:actually|sorry|unfortunately|afraid|no|wait|after all|oh|hm+)\b", re.I
 )
 _LIGHT = frozenset(map(stem_of, ("get", "make", "do", "take", "have", "go", "give", "help", "see")))
 _SAME = 0.6  # of the words of the shorter one: then two say the same
-_BARE = 3  # words of "never mind": it is about what was said just before
+_BRIEF = 3  # words of "never mind": it is about what was said just before
 _SOON = 3  # utterances
 _OBJECT = 4  # words in which a verb has its object
 _SHIFT = 14  # utterances within which a time is still the one that is changed
@@ -341,8 +333,7 @@ _SHIFT = 14  # utterances within which a time is still the one that is changed
 
 @dataclass(frozen=True)
 class _Claim:
-    """A finding, and what two are compared by; two are equal that say the same in the same "
-    "words."""
+    """A finding, and what two are compared by."""
 
     finding: Finding
 
@@ -355,14 +346,8 @@ class _Claim:
         return values_of(self.finding)
 
     @cached_property
-    def kinds(self) -> frozenset[str]:
-        return frozenset(kinds_in(self.finding.words))
-
-    @cached_property
     def verb(self) -> str:
-        return (
-            stem_of(self.finding.words.split(maxsplit=1)[0].lower()) if self.finding.words else ""
-        )
+        return stem_of(self.finding.words.split(maxsplit=1)[0].lower()) if self.words else ""
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -372,44 +357,42 @@ class _Claim:
     def utterance(self) -> int:
         return self.finding.main.utterance
 
+    def shares(self, other: "_Claim", *, but: frozenset[str] = frozenset()) -> bool:
+        """Whether most words of the shorter are in the longer."""
+        words, others = self.words - but, other.words - but
+        return len(words & others) >= _SAME * min(len(words), len(others)) > 0
+
     def has_other_values(self, later: "_Claim") -> bool:
         return bool(self.values and later.values) and self.values.isdisjoint(later.values)
 
-    def is_restated(self, later: "_Claim", is_changed: bool) -> bool:
+    def is_replaced(self, later: "_Claim", is_changed: bool) -> bool:
         """Whether it is said with another value, or, after a word of change, in other words."""
-        words, others = self.words, later.words
-        if not words or not others:
+        if self.finding.owner != later.finding.owner:
             return False
-        if self.has_other_values(later):
-            words, others = words - self.values, others - later.values
-            return len(words & others) >= _SAME * min(len(words), len(others)) > 0
-        shared = len(words & others) / min(len(words), len(others))
-        return shared >= _SAME and is_changed and words != others
-
-    def is_retimed(self, later: "_Claim") -> bool:
-        """Whether it has another value of the same kind, and one of the two is nothing else."""
-        if not self.words or not later.words or not self.has_other_values(later):
-            return False
+        is_alike = self.verb == later.verb
+        if not self.has_other_values(later):
+            return is_alike and is_changed and self.words != later.words and self.shares(later)
+        # "Wednesday?" and "Thursday is fine": nothing but another time.
         is_alone = self.words <= self.values or later.words <= later.values
-        return is_alone and not self.kinds.isdisjoint(later.kinds)
+        kinds = kinds_in(self.finding.words) & kinds_in(later.finding.words)
+        is_near = later.utterance <= self.utterance + _SHIFT
+        return (is_alike and self.shares(later, but=self.values | later.values)) or (
+            is_changed and is_alone and is_near and bool(self.words and later.words and kinds)
+        )
 
     def says_the_same(self, other: "_Claim") -> bool:
-        """Whether most words of the shorter are in the longer, with no other values or names."""
-        fewest = min(len(self.words), len(other.words))
+        """Whether both say the same with no other values or names."""
         differs = bool(self.names and other.names) and self.names.isdisjoint(other.names)
-        return (
-            not differs
-            and not self.has_other_values(other)
-            and len(self.words & other.words) >= _SAME * fewest > 0
-        )
+        is_same = self.finding.owner == other.finding.owner and not differs
+        return is_same and not self.has_other_values(other) and self.shares(other)
 
     def is_done(self, deed: "_Claim") -> bool:
         """Whether a deed of the same speaker, said now or later, is what it promises."""
-        if deed.finding.owner not in ("", self.finding.owner) or not self.words:
+        is_own = deed.finding.owner == self.finding.owner
+        if not (is_own or deed.finding.owner == "") or not self.words:
             return False
         # "Can you reset my password?" - "Sure. I've sent a new one": it answers the request.
         answers = {span.utterance for span in self.finding.evidence[1:]} - {self.utterance}
-        is_own = deed.finding.owner == self.finding.owner
         if deed.utterance in answers and is_own and (self.words - {self.verb}) & deed.words:
             return True
         if deed.utterance < self.utterance or deed.finding.main.span == self.finding.main.span:
@@ -420,46 +403,6 @@ class _Claim:
         return is_same or (self.verb == deed.verb and not things.isdisjoint(deed.words))
 
 
-class _Changes:
-    """Where a dialogue changes or takes back what was said, read once."""
-
-    def __init__(self, talk: Talk) -> None:
-        self._counts = [0]  # utterances with a word of change, before each
-        self._back: dict[str, int] = {}  # the last utterance that takes back each stem
-        self._brief: set[int] = set()
-        self._given_up: defaultdict[str, list[Sentence]] = defaultdict(list)
-        for number, turn in enumerate(talk.sentences):
-            self._counts.append(self._counts[-1] + any(signals_change(s.text) for s in turn))
-            for sentence in turn:
-                if _CANNOT.search(sentence.text) and not sentence.text.endswith("?"):
-                    self._given_up[sentence.speaker].append(sentence)
-                if takes_back(sentence.text):
-                    self._back.update(dict.fromkeys(content_stems(sentence.text), number))
-                    self._brief |= {number} if len(sentence.text.split()) <= _BARE else set()
-
-    def between(self, start: int, end: int) -> bool:
-        """Whether an utterance from ``start`` to ``end`` has a word of change."""
-        return self._counts[end + 1] > self._counts[start]
-
-    def take_back(self, claim: _Claim) -> bool:
-        """Whether a later utterance takes it back."""
-        if any(self._back.get(word, -1) > claim.utterance for word in claim.words):
-            return True
-        return any(claim.utterance + n in self._brief for n in range(1, _SOON + 1))
-
-    def give_up(self, claim: _Claim) -> bool:
-        """Whether who promised it says later that he cannot do it."""
-        for sentence in self._given_up.get(claim.finding.owner, ()):
-            cannot = _CANNOT.search(sentence.text)
-            if cannot is None or sentence.utterance <= claim.utterance:
-                continue
-            shared = (content_stems(cannot["deed"]) & claim.words) - _LIGHT
-            is_softened = _SOFTENED.search(sentence.text) and not _YET.search(cannot["deed"])
-            if shared - {claim.verb} - claim.values or (shared and is_softened):
-                return True
-        return False
-
-
 def standing(
     findings: Sequence[Finding], talk: Talk, done: Sequence[Finding] | None = None
 ) -> list[Finding]:
@@ -467,53 +410,52 @@ def standing(
 
     ``done``: what was done, where they are promises; who cannot keep one later takes it back.
     """
-    changes = _Changes(talk) if findings else None
+    if not findings:
+        return []
+    turns = talk.sentences
+    counts = [0, *accumulate(any(signals_change(s.text) for s in turn) for turn in turns)]
+    taken = [s for turn in turns for s in turn if takes_back(s.text)]
+    back = {stem: s.utterance for s in taken for stem in content_stems(s.text)}
+    brief = {s.utterance for s in taken if len(s.text.split()) <= _BRIEF}
+    given_up = [(s, m) for s in talk.all() if (m := _CANNOT.search(s.text)) and s.text[-1] != "?"]
     deeds = [_Claim(deed) for deed in done or ()]
     kept: list[Finding] = []
-    # What is said later, by owner and verb, and by utterance: each is compared with a few.
-    alike: defaultdict[tuple[str, str], list[_Claim]] = defaultdict(list)
-    near: defaultdict[int, list[_Claim]] = defaultdict(list)
-    for finding in reversed(findings):
-        assert changes is not None
-        claim = _Claim(finding)
-        same, place = alike[finding.owner, claim.verb], claim.utterance
-        is_replaced = any(
-            claim.is_restated(later, changes.between(place, later.utterance)) for later in same
-        ) or any(
-            later.finding.owner == finding.owner and claim.is_retimed(later)
-            for end in range(place, place + _SHIFT + 1)
-            if changes.between(place, min(end, len(talk.sentences) - 1))
-            for later in near.get(end, ())
+    later: list[_Claim] = []
+    for claim in map(_Claim, reversed(findings)):
+        place = claim.utterance
+        is_over = (
+            any(claim.is_replaced(o, counts[o.utterance + 1] > counts[place]) for o in later)
+            or any(back.get(word, -1) > place for word in claim.words)
+            or not brief.isdisjoint(range(place + 1, place + _SOON + 1))
+            or _is_moved(claim.finding, talk)
+            or any(map(claim.is_done, deeds))
+            or (
+                done is not None
+                and any(
+                    s.utterance > place
+                    and s.speaker == claim.finding.owner
+                    and (content_stems(cannot["deed"]) & claim.words) - _LIGHT - claim.values
+                    for s, cannot in given_up
+                )
+            )
         )
-        near[place].append(claim)
-        if not any(later.words == claim.words and later.values == claim.values for later in same):
-            same.append(claim)  # what is said in the same words replaces nothing more
-        is_over = is_replaced or changes.take_back(claim) or _is_moved(finding, talk)
-        if done is not None and not is_over:
-            is_over = changes.give_up(claim) or any(map(claim.is_done, deeds))
-        if not is_over:
-            kept.append(finding)
+        if claim.finding not in (o.finding for o in later[-1:]):
+            later.append(claim)
+        kept += [claim.finding] * (not is_over)
     return kept[::-1]
 
 
 def _is_moved(finding: Finding, talk: Talk) -> bool:
     """Whether another time is asked for soon afterwards, and agreed to."""
-    place = finding.main.utterance
-    if not finding.deadline:
-        return False
-    for turn in talk.sentences[place + 1 : place + 1 + _SOON]:
-        for sentence in turn:
-            values = values_in(sentence.text)
-            if (
-                asks_for_change(sentence.text)
-                and values
-                and values.isdisjoint(content_stems(finding.deadline))
-                and kinds_in(sentence.text) & kinds_in(finding.deadline)
-            ):
-                return any(  # "Could it be Friday?" - "Friday at 2 pm is free."
-                    agrees(reply.text) or values & content_stems(reply.text)
-                    for reply in talk.reply(sentence)[:1]
-                )
+    place = finding.main.utterance + 1
+    for sentence in (s for turn in talk.sentences[place : place + _SOON] for s in turn):
+        values = values_in(sentence.text) if finding.deadline else frozenset()
+        is_other = values and values.isdisjoint(content_stems(finding.deadline))
+        kinds = kinds_in(sentence.text) & kinds_in(finding.deadline)
+        if is_other and kinds and asks_for_change(sentence.text):
+            # "Could it be Friday?" - "Friday at 2 pm is free."
+            reply = talk.reply(sentence)[:1]
+            return any(agrees(s.text) or values & content_stems(s.text) for s in reply)
     return False
 
 
@@ -527,39 +469,36 @@ def corrected(findings: Iterable[Finding], talk: Talk) -> Iterator[Finding]:
         while (behind := talk.beside(last, 1)) and _CORRECTING.match(behind.text):
             last = behind
         whole = talk.joined(first, last)
-        if last is first and not _CORRECTS.search(whole.text):
+        ends = [m.end() for m in _CORRECTS.finditer(whole.text)]
+        ends += [m.end() for m in re.finditer(r"\bactually\b", whole.text, re.I) if last != first]
+        if last is first and not ends:
             yield finding
             continue
-        parts = [whole if part is first else part for part in finding.parts]
-        ends = [
-            m.end() for m in re.finditer(rf"{_CORRECTS.pattern}|\bactually\b", whole.text, re.I)
-        ]
         correction = whole.text[max(ends, default=len(whole.text)) :]
         more = quote(
-            *parts,
+            *(whole if part is first else part for part in finding.parts),
             main=whole,
             owner=finding.owner,
             deadline=deadline_in(correction) or finding.deadline,
             words=f"{finding.words}{correction}",
         )
         if more is not None:
-            yield replace(more, again=finding.again)
+            yield more
 
 
 def distinct(findings: Iterable[Finding], last: bool = False) -> tuple[Finding, ...]:
     """Each once; ``last``: in the words of the last time, for what is settled step by step."""
     kept: list[_Claim] = []
     for claim in map(_Claim, findings):
-        for place, other in enumerate(kept):
-            if claim.finding.owner == other.finding.owner and claim.says_the_same(other):
-                first, again = (claim, other) if last else (other, claim)
-                if again.finding.deadline and not first.finding.deadline:  # the one with a time
-                    first, again = again, first
-                evidence = (*first.finding.again, *again.finding.evidence)
-                kept[place] = _Claim(replace(first.finding, again=evidence))
-                break
-        else:
+        same = next((n for n, other in enumerate(kept) if claim.says_the_same(other)), None)
+        if same is None:
             kept.append(claim)
+            continue
+        first, again = (claim, kept[same]) if last else (kept[same], claim)
+        if again.finding.deadline and not first.finding.deadline:  # the one with a time
+            first, again = again, first
+        evidence = (*first.finding.again, *again.finding.evidence)
+        kept[same] = _Claim(replace(first.finding, again=evidence))
     return tuple(claim.finding for claim in kept)
 
 
