@@ -436,6 +436,8 @@ MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 """Whose names are masked."""
 Unsupported: TypeAlias = Literal["quote", "mark", "drop"]
 """What becomes of a statement that nothing supports."""
+MaskLevel: TypeAlias = Literal["low", "medium", "high"]
+"""How much is masked."""
 
 
 @dataclass(frozen=True, slots=True)

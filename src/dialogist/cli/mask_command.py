@@ -1,11 +1,14 @@
 """``dialogist mask``: dialogues with masks such as [PHONE_1] for personal data, and back."""
 
+import io
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -26,13 +29,14 @@ from dialogist.cli.inputs import (
     sources_of,
 )
 from dialogist.cli.output_formats import Records, output_format_of, output_to
-from dialogist.errors import UsageError
+from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.language.tokens import counted
-from dialogist.records import Dialogue
+from dialogist.records import Dialogue, MaskLevel
 
 if TYPE_CHECKING:
     from dialogist.privacy.masking import DialogueMasking
+    from dialogist.privacy.restoring import KeptTables
 
 
 def mask(
@@ -42,6 +46,19 @@ def mask(
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
     names: MaskNames = "none",
+    level: Annotated[
+        MaskLevel,
+        typer.Option(
+            help="low: check digits, telling forms, secrets. medium: all usual kinds. high: web "
+            "addresses and people's names, too."
+        ),
+    ] = "medium",
+    allow: Annotated[
+        list[str] | None, typer.Option(help="A value that is never masked. Repeatable.")
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option(help="A word or name that always is. Repeatable.")
+    ] = None,
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,
@@ -51,8 +68,8 @@ def mask(
     restore: Annotated[
         Path | None,
         typer.Option(
-            help="Put back what such a file keeps, instead of masking. It is found by the "
-            "dialogue's id, which for a transcript is its file's name."
+            help="Put back what such a file keeps, instead of masking: in dialogues, transcripts "
+            "and summaries."
         ),
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
@@ -92,70 +109,111 @@ def mask(
         internal_notes=internal_notes,
         strict=strict,
     )
-    privacy = privacy_of(kinds, names, pack or [])
+    privacy = privacy_of(kinds, names, pack or [], level, allow or [], deny or [])
     reading = InputReading(read)
-    dialogues = reading.dialogues(sources_of(files, output))
+    sources = sources_of(files, output)
     if restore is not None:
-        if kinds or names != "none" or pack or table is not None:
-            raise UsageError("--restore goes without --kinds, --names, --pack and --table")
+        masks = (kinds, names != "none", level != "medium", allow, deny, pack, table)
+        if any(masks):
+            raise UsageError("--restore goes without the options that say what to mask")
+        from dialogist.privacy.restoring import KeptTables
+
+        kept = KeptTables(restore)
         with output_to(output):
-            _write(_restored(reading, dialogues, restore), form)
+            _write(_restored(reading, sources, kept, form))
         return reading.finish()
+    dialogues = reading.dialogues(sources)
     masking = DialogueMasking(privacy)
     with _table_file(table) as keep, output_to(output):
-        _write(_masked(dialogues, masking, keep), form)
+        _write(_shown(dialogue, form) for dialogue in _masked(dialogues, masking, keep))
     masked = ", ".join(f"{count} {kind}" for kind, count in masking.counts.most_common())
     total = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
     note(f"masked {masked or 'nothing'} in {total}", own=True)
     if masking.ids:
         note(f"ids that held personal data are masked and numbered: {masking.ids}")
+    if masking.equal:
+        note(f"ids that another dialogue has are numbered: {masking.equal}")
     return reading.finish()
 
 
 def _masked(
     dialogues: Iterator[Dialogue], masking: "DialogueMasking", keep: Callable[[str], None]
 ) -> Iterator[Dialogue]:
-    from dialogist.privacy.masks import table_line
+    from dialogist.privacy.restoring import table_line
 
     for dialogue in dialogues:
         masked, table = masking.mask(dialogue)
-        keep(table_line(table, masked.id, dialogue.id))
+        keep(table_line(table, masked, dialogue.id))
         yield masked
 
 
 def _restored(
-    reading: InputReading, dialogues: Iterator[Dialogue], path: Path
-) -> Iterator[Dialogue]:
-    from dialogist.formats.fields import shortlist
-    from dialogist.privacy.masking import restore_masked
-    from dialogist.privacy.masks import read_tables
+    reading: InputReading,
+    sources: "Sequence[Path | BinaryIO]",
+    tables: "KeptTables",
+    form: Records,
+) -> Iterator[str]:
+    """What masks are put back in; what no table surely fits is said, and left out."""
+    from dialogist.formats.source import open_source
+    from dialogist.privacy.restoring import blocks_of
 
-    tables = read_tables(path)
-    for dialogue in dialogues:
-        if dialogue.id in tables:
-            yield restore_masked(dialogue, *tables[dialogue.id])
-        else:
-            reading.problems += 1
-            note(
-                f"{path}: nothing for a dialogue with the id '{dialogue.id}' (it has: "
-                f"{shortlist(tables)}); a transcript's id is its file's name: give it the name of "
-                "the file that was masked, or mask to JSON lines, which keep ids"
-            )
+    for origin in sources:
+        source = open_source(origin, reading.options.encoding)
+        lines = [line.text for line in source.lines(lambda *_: None)]
+        is_json = next(filter(str.strip, lines), "").lstrip().startswith(("{", "["))
+        texts = lines if is_json else blocks_of("\n".join(lines))
+        one = _restored_record if is_json else _restored_transcript
+        for text in filter(str.strip, texts):
+            try:
+                yield one(text, reading, tables, form)
+            except DataError as error:
+                if reading.options.strict:
+                    raise
+                reading.problems += 1
+                note(f"{source.name}: {error}")
 
 
-def _write(dialogues: Iterator[Dialogue], form: Records) -> None:
-    """Write to stdout, UTF-8 whatever the locale, each dialogue as soon as it is there."""
+def _restored_record(line: str, reading: InputReading, tables: "KeptTables", form: Records) -> str:
+    from dialogist.formats import read_dialogues
+    from dialogist.formats.json_records import parse_line
+    from dialogist.privacy.restoring import restored_summary, transcript_of
+
+    record = parse_line(line)
+    if isinstance(record, dict) and isinstance(record.get("statements"), list):
+        kept = tables.of_summary(str(record.get("id", "")))
+        return json.dumps(restored_summary(record, kept), ensure_ascii=False) + "\n"
+    (dialogue,) = read_dialogues(io.BytesIO(line.encode()), reading.options)
+    kept = tables.of_dialogue(dialogue.id, transcript_of(dialogue))
+    return _shown(kept.dialogue(dialogue), form)
+
+
+def _restored_transcript(
+    text: str, reading: InputReading, tables: "KeptTables", form: Records
+) -> str:
+    from dialogist.formats import read_dialogues
+
+    kept = tables.of_dialogue(None, text)
+    restored = kept.transcript(text)
+    if form is Records.text:
+        return restored
+    (dialogue,) = read_dialogues(io.BytesIO(restored.encode()), reading.options)
+    return _shown(replace(dialogue, id=kept.original_id), form)
+
+
+def _shown(dialogue: Dialogue, form: Records) -> str:
     from dialogist.formats.fields import dialogue_to_line
+    from dialogist.privacy.restoring import transcript_of
 
-    for number, dialogue in enumerate(dialogues):
-        if form is Records.jsonl:
-            text = dialogue_to_line(dialogue) + "\n"
-        else:
-            turns = (f"{u.speaker}: {u.text}" if u.speaker else u.text for u in dialogue.utterances)
-            lines = "".join(f"{turn}\n" for turn in turns)
-            shown = "".join(c if c.isprintable() or c == "\n" else " " for c in lines)
-            text = ("---\n" if number else "") + shown
-        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
+    return dialogue_to_line(dialogue) + "\n" if form is Records.jsonl else transcript_of(dialogue)
+
+
+def _write(texts: Iterator[str]) -> None:
+    """Write to stdout, UTF-8 whatever the locale, each as soon as it is there."""
+    is_first = True
+    for text in texts:
+        parted = "" if is_first or text.startswith("{") else "---\n"
+        is_first = False
+        sys.stdout.buffer.write((parted + text).encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
 
 

@@ -4,127 +4,60 @@ Where spans overlap all of them become one: rather a word too many masked than h
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import NICKNAMES, has_names, name_mentions
-from dialogist.language.roles import role_of
-from dialogist.language.tokens import INVISIBLE, SPEAKER_TAG, folded, word_set
-from dialogist.privacy.packs import NAME, PERSON, Privacy
-from dialogist.privacy.rules import entities_and_parts, plain_characters
+from dialogist.language.tokens import INVISIBLE, folded
+from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
+from dialogist.privacy.persons import NOBODY, People, may_be_word
+from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
 _TITLE = re.compile(
-    r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|officer|"
-    r"nurse|father|sister|captain|sergeant|hi|hello|hey|dear|thanks|thank you)[.,]? \Z",
+    r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|"
+    r"officer|nurse|father|sister|captain|sergeant|hi|hello|hey|dear|thanks|thank you|"
+    r"(?:my|your|his|her|our) (?:wife|husband|brother|sister|son|daughter|friend|colleague|"
+    r"boss|manager|mother|father|mom|mum|dad|cousin|neighbou?r|partner|girlfriend|boyfriend))[.,]? \Z",
     re.I,
 )
-_TITLES = word_set("mr mrs ms miss mx dr prof doctor professor sir madam uncle aunt the and of de")
 _HAN = re.compile("[\u4e00-\u9fff]")
-_HAN_NAME = re.compile("[\u4e00-\u9fff]{3,4}")
-_FAMILY = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘蔡蒋余于杜叶"
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_TAGS = re.compile(SPEAKER_TAG)
-_NOBODY = re.compile(
-    r"[a-z]|\[.*\]|<.*>|(?:speaker|person|participant|user|unknown|moderator|host|guest|me|you)"
-    r"[ _-]?\d{0,3}",
-    re.I,
-)
-# What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = _TITLES | word_set(
-    """
-    support service services team help desk care sales manager center centre office department bank
-    airlines airways airline company shop store hotel hospital restaurant chat live online official
-    van von der den la le el di da du del bin al y und the a an in at from with for
-    """
-)
-# Names that are words: in small letters they are hardly ever the person.
-_WORDS_TOO = word_set(
-    """
-    will mark bill may june april august rose grace hope faith joy rob jack art pat drew sue dawn
-    summer frank grant chase dean ray gene cliff dale glen heath lance lane max miles nick rich ruby
-    sandy sunny van victor wade ward west young white black brown green long king page price rice
-    short small wood woods stone banks bell cook day field fish ford fox gray hall hill hunt hunter
-    knight lake love mason mills parker piper pope power reed rich river rivers sharp singer smith
-    star steel street sweet taylor walker waters weeks wells winter worth jay lee so an do in on he
-    am me my be by go if is it no of or to up us we as at
-    """
-)
+_WORD = re.compile(r"[^\W\d_]+")
 
 
-def is_person(speaker: str) -> bool:
-    """Whether a speaker's name is one, not a role, a letter, a number or a mask (#Person1#)."""
-    name = speaker.strip()
-    return (
-        any(map(str.isalpha, name))
-        and not role_of(name)
-        and not _TAGS.fullmatch(name)
-        and not _NOBODY.fullmatch(name)
-    )
+_BY_LENGTH = (CODE, "NATIONAL_ID")
 
 
-def words_of_name(name: str) -> frozenset[str]:
-    """The folded words of a name, titles left out."""
-    return frozenset(map(folded, _WORD.findall(name))) - _TITLES
+class Stretches:
+    """Stretches of a text, joined where they overlap; each question takes a search by halves."""
 
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
 
-def identify(name: str, people: Iterable[str]) -> str:
-    """Who of ``people`` is meant by a name: the one whose name holds all its words, else itself."""
-    words = words_of_name(name)
-    candidates = []
-    for person in people:
-        theirs = words_of_name(person)
-        if theirs == words:
-            return person
-        # 小明 is 王小明: Chinese names have the family's name first.
-        is_given = _HAN_NAME.fullmatch(person) and len(name) > 1 and person[1:] == name
-        if words < theirs or is_given:
-            candidates.append(person)
-    return candidates[0] if len(candidates) == 1 else name
+    def touches(self, start: int, end: int) -> bool:
+        """Whether a stretch overlaps ``start:end``."""
+        n = bisect_right(self._ends, start)
+        return n < len(self._starts) and self._starts[n] < end
 
+    def holds(self, start: int, end: int) -> bool:
+        """Whether all of ``start:end`` lies within a stretch."""
+        n = bisect_left(self._ends, end)
+        return n < len(self._starts) and self._starts[n] <= start
 
-def identities(names: Iterable[str]) -> tuple[str, ...]:
-    """The different people among names, in order; ``Ann`` is ``Ann Lee`` if there is one of her."""
-    distinct = list(dict.fromkeys(names))
-    people: list[str] = []
-    for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
-        if identify(name, people) == name and name not in people:
-            people.append(name)
-    return tuple(name for name in distinct if name in people)
-
-
-@lru_cache(maxsize=64)
-def _mentions(people: tuple[str, ...]) -> re.Pattern[str] | None:
-    """A pattern for people by their whole names or parts of them, whole names first.
-
-    In other than their own case only if they are no words.
-    """
-    forms: dict[str, None] = {}
-    for person in people:
-        forms[person] = None
-        if _HAN_NAME.fullmatch(person):
-            forms[person[1:]] = None
-        for name in (person, *_WORD.findall(person)):
-            is_known = folded(name) in _NO_PARTS or role_of(name) != ""
-            if sum(map(str.isalpha, name)) > 1 and not is_known and not _HAN.search(name):
-                forms[name] = None
-                if name.lower() not in _WORDS_TOO:
-                    forms.update(dict.fromkeys((name.lower(), name.upper(), name.capitalize())))
-    if not forms:
-        return None
-    # 丽娟 of 周丽娟 is a part of 王丽娟, too: her family's name must not stay alone.
-    given = [f"[{_FAMILY}]{person[1:]}" for person in people if _HAN_NAME.fullmatch(person)]
-    # Chinese characters border no Latin name: 请Ann来.
-    whole = [
-        ("" if _HAN.match(form) else "(?<![^\\W_\u4e00-\u9fff])")
-        + re.escape(form)
-        + ("" if _HAN.match(form[-1]) else "(?![^\\W_\u4e00-\u9fff])")
-        for form in sorted(forms, key=lambda form: (-len(form), form))
-    ]
-    return re.compile("|".join((*given, *whole)))
+    def cuts(self, start: int, end: int) -> bool:
+        """Whether a stretch overlaps ``start:end`` without lying within."""
+        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end) - 1
+        return first <= last and (self._starts[first] < start or self._ends[last] > end)
 
 
 _SHORTEST = 4  # letters and digits: "PIN 123" must not make a PIN of every 123
@@ -144,8 +77,12 @@ class KnownValues:
             telling = tuple(c.upper() for c in value if c not in _SEPARATORS)
             if sum(map(str.isalnum, telling)) >= _SHORTEST:
                 self._kinds.setdefault(telling, kind)
-        self._first = {telling[0] for telling in self._kinds}
-        self._lengths = sorted({len(telling) for telling in self._kinds}, reverse=True)
+        # How long those are that begin alike, the longest first.
+        self._lengths: dict[tuple[str, ...], list[int]] = {}
+        for telling in sorted(self._kinds, key=len, reverse=True):
+            lengths = self._lengths.setdefault(telling[:_SHORTEST], [])
+            if len(telling) not in lengths[-1:]:
+                lengths.append(len(telling))
 
     def matches(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where values stand in a plain text, from left to right, the longest first."""
@@ -155,9 +92,10 @@ class KnownValues:
         telling = tuple(text[i].upper() for i in places)
         position = 0
         for n, start in enumerate(places):
-            if start < position or telling[n] not in self._first or not _START.match(text, start):
+            lengths = self._lengths.get(telling[n : n + _SHORTEST], ())
+            if start < position or not lengths or not _START.match(text, start):
                 continue
-            for length in self._lengths:
+            for length in lengths:
                 kind = self._kinds.get(telling[n : n + length])
                 if kind is None:
                     continue
@@ -177,14 +115,14 @@ class KnownData(NamedTuple):
     """What is known from the rest of a dialogue: its values, and its people by name."""
 
     values: KnownValues = KnownValues({})
-    people: tuple[str, ...] = ()
+    people: People = NOBODY
 
 
 class FirstLook(NamedTuple):
     """What the rules find in a text, whatever else is known: the larger part of the work."""
 
     entities: tuple[EntitySpan, ...]
-    spans: tuple[EntitySpan, ...]
+    spans: list[EntitySpan]
 
 
 def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
@@ -192,22 +130,43 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
     ``question`` is the turn before: it may ask for what the text tells.
     """
-    text, question = plain_characters(INVISIBLE.sub("", text)), plain_characters(question)
+    if not text.strip():
+        return FirstLook((), [])
+    text = plain_characters(INVISIBLE.sub("", text))
+    question = request_in(plain_characters(question))
+    has_digits = any("0" <= c <= "9" for c in text)
+    is_chinese = _HAN.search(text) is not None or _HAN.search(question) is not None
+    rules = [
+        rule
+        for rule in privacy.rules
+        if has_digits >= rule.digits and (is_chinese or rule.language != "zh")
+    ]
     entities = tuple(entities_and_parts(text))
+    moments = Stretches((s.start, s.end) for s in entities if s.kind in ("TIME", "AMOUNT"))
     # Of equal spans the first says the kind.
     spans = [
         EntitySpan(start, end, rule.kind)
-        for rule in privacy.rules
-        if rule.kind in privacy.kinds
+        for rule in rules
         for start, end in rule.matches(text, question)
+        if not (rule.apart and moments.touches(start, end))
     ]
     for span in entities:
-        rule = next((rule for rule in privacy.rules if rule.takes(text, span, question)), None)
-        if rule is not None and rule.kind in privacy.kinds:
+        rule = next((rule for rule in rules if rule.takes(text, span, question)), None)
+        if rule is not None:
             # "on 5th October.": the entity may be short for a month, the full stop stays.
             end = span.end - (text[span.end - 1] == ".")
             spans.append(EntitySpan(span.start, end, rule.kind))
-    return FirstLook(entities, tuple(spans))
+    # Who does not want a kind masked does not want it as a code, either.
+    named = Stretches(
+        (span.start, span.end)
+        for span in spans
+        if span.kind not in privacy.kinds and span.kind not in (*_BY_LENGTH, "URL", PERSON)
+    )
+    wanted = (span for span in spans if span.kind in privacy.kinds)
+    return FirstLook(
+        entities,
+        [s for s in wanted if s.kind not in _BY_LENGTH or not named.holds(s.start, s.end)],
+    )
 
 
 def find_personal_data(
@@ -222,46 +181,82 @@ def find_personal_data(
     visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
     text = INVISIBLE.sub("", text)
     plain = plain_characters(text)
+    # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
+    apart = Stretches((span.start, span.end) for span in looked.entities)
     values = [
         EntitySpan(start, end, kind)
         for start, end, kind in known.values.matches(plain)
-        # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
-        if not any(
-            span.start < end and start < span.end and not start <= span.start <= span.end <= end
-            for span in looked.entities
-        )
+        if not apart.cuts(start, end)
     ]
-    candidates = [*values, *looked.spans, *_people(text, privacy, known.people)]
+    denied = [EntitySpan(start, end, DENIED) for start, end in privacy.denied.mentions(text)]
+    candidates = [*denied, *values, *looked.spans, *_people(text, privacy, known.people)]
     merged = _merged(
         span
         for span in candidates
-        if not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
+        if folded(plain[span.start : span.end]) not in privacy.allowed
+        and not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
     )
     return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]
 
 
-def _people(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[EntitySpan]:
+def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    pattern = _mentions(people)
-    known = [match.span() for match in pattern.finditer(text)] if pattern else []
-    yield from (EntitySpan(start, end, PERSON) for start, end in known)
-    if privacy.names == "speakers" or not has_names(text):
+    mentioned = list(people.mentions(text))
+    yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
+    if privacy.names == "speakers":
         return
+
+    def is_given(word: str) -> bool:
+        return word in privacy.given_names or word in NICKNAMES
+
+    if not has_names(text):
+        for word in _WORD.finditer(text):
+            if is_given(low := folded(word[0])) and not may_be_word(low):
+                yield EntitySpan(word.start(), word.end(), PERSON)
+        return
+    known = Stretches(mentioned)
     for mention in name_mentions(text):
-        ahead = text[max(0, mention.start - 12) : mention.start]
-        is_known = (
-            _TITLE.search(ahead) is not None
-            or any(word in privacy.given_names or word in NICKNAMES for word in mention.words)
-            # A part of a known person's name is somebody's, too.
-            or any(start < mention.end and mention.start < end for start, end in known)
-        )
+        # A part of a known person's name is somebody's, too.
+        is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
+        ahead = text[max(0, mention.start - 24) : mention.start]
+        is_known = is_known or _TITLE.search(ahead) is not None
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 
 
+# A number that somebody tells over several turns, of which a listener says "yes" between.
+_DIGIT = "zero|oh|nought|one|two|three|four|five|six|seven|eight|nine"
+_UNIT = rf"(?:[a-z]{{0,4}}[0-9][0-9a-z]{{0,20}}|(?:{_DIGIT}|double|triple)(?![a-z]))"
+_RUN = rf"(?P<v>{_UNIT}(?:[ ,./_()-]{{1,3}}{_UNIT}){{0,20}})"
+_HEAD = re.compile(rf"\W{{0,3}}(?:(?:and|then|so|um|uh|ok|yes|it's)\W{{1,3}}){{0,3}}{_RUN}", re.I)
+_TAIL = re.compile(rf"(?<![a-z0-9]){_RUN}[\s.,…-]{{0,4}}\Z", re.I)
+_FAR = 90  # characters at the end of a turn in which its last number stands
+_DIGITS = re.compile(rf"[0-9]|(?:{_DIGIT})(?![a-z])", re.I)
+_LONG = 7  # digits
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}|.*(?:[:%$€£]).*")
+
+
+def numbers_over_turns(turns: Sequence[tuple[str, str]]) -> Iterator[tuple[int, EntitySpan]]:
+    """Parts of numbers by turn: one ends with a part, the speaker's next begins with another."""
+    last: dict[str, tuple[int, EntitySpan]] = {}
+    for n, (speaker, text) in enumerate(turns):
+        before, head = last.pop(speaker, None), _HEAD.match(text)
+        if before and head and n - before[0] <= 2:
+            told, span = turns[before[0]][1], before[1]
+            parts = [told[span.start : span.end], head["v"]]
+            counts = [len(_DIGITS.findall(part)) for part in parts]
+            is_long = sum(counts) >= _LONG and min(counts) >= 2
+            if is_long and not any(map(_YEAR.fullmatch, parts)):
+                yield before
+                yield n, EntitySpan(*head.span("v"), CODE)
+        at = max(0, len(text) - _FAR)
+        if tail := _TAIL.search(text, at):
+            last[speaker] = (n, EntitySpan(*tail.span("v"), CODE))
+
+
 def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
-    """Spans that overlap joined; the longest says the kind, of equal ones the first."""
+    """Spans that overlap joined; the longest says the kind, of equal ones the first but CODE."""
     result: list[EntitySpan] = []
     longest = 0
     # Python sorts stably: of equal spans the first stays first.
@@ -272,7 +267,8 @@ def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
             longest = length
             continue
         last = result[-1]
-        kind = span.kind if length > longest else last.kind
+        is_telling = length > longest or (length == longest and last.kind == CODE)
+        kind = span.kind if is_telling else last.kind
         longest = max(longest, length)
         result[-1] = EntitySpan(last.start, max(last.end, span.end), kind)
     return result

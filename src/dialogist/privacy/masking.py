@@ -1,20 +1,29 @@
 """Masking whole dialogues, finished summaries and a program's own messages.
 
-The texts of a dialogue are, in this order: speaker and text of each utterance, the references, the
-values of the profile, and every text within the metadata. Its id stays: it is what joins the
-dialogue with other files.
+`_walk` alone decides what of a dialogue is looked at: speakers, texts, roles, references, and all
+names of fields and values of the profile and the metadata, numbers among them.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeAlias, cast
 
-from dialogist.language.tokens import Replaced
-from dialogist.privacy.finding import is_person
-from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
+from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
-from dialogist.records import JSON, Dialogue, Statement, Summary
+from dialogist.privacy.persons import is_person
+from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
+
+_Leaf: TypeAlias = "str | int | float"
+_Change: TypeAlias = Callable[[_Leaf, str], JSON]
+_FIELD_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_PERSON_FIELD = re.compile(
+    r"(?:.*[ _])?(?:name|customer|agent|caller|patient|contact|author|doctor)", re.IGNORECASE
+)
+_LISTENS = 4  # words in which somebody says "yes, go on"
+_BACK = 4  # turns in which a question may stand
 
 
 def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskTable]:
@@ -22,112 +31,156 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
 
     Roles (``agent``, ``客服``) and names that are masks already (``#Person1#``) are no such data.
     """
-    named = [value for field, value in dialogue.profile.items() if "name" in field.lower()]
-    people = filter(is_person, (*dialogue.speakers, *named))
+    leaves, questions = _leaves(dialogue)
+    people = filter(is_person, (*dialogue.speakers, *_named(dialogue)))
     speakers = tuple(people) if privacy.names != "none" else ()
-    masked, table = mask_texts(dialogue_texts(dialogue), privacy, speakers, questions_of(dialogue))
-    texts = iter(masked)
-    return _with_texts(dialogue, lambda _: next(texts).text), table
+    turns = [(2 * n + 1, u.speaker) for n, u in enumerate(dialogue.utterances)]
+    masked, table = mask_texts([*map(_text, leaves)], privacy, speakers, questions, turns)
+    done = iter(masked)
+
+    def change(leaf: _Leaf, _: str) -> JSON:
+        replaced = next(done)
+        return replaced.text if replaced.spans else leaf
+
+    result = _walk(dialogue, change)
+    # Numbers, and fields whose names became equal, do not come back of themselves.
+    back = table.restore_texts([*map(_text, _leaves(result)[0])])
+    pairs = enumerate(zip(leaves, back, strict=True))
+    originals = {n: leaf for n, (leaf, text) in pairs if masked[n].spans and leaf != text}
+    return result, replace(table, originals=originals)
 
 
 def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
     """The dialogue that was masked, exactly.
 
-    One that was changed since has the words of their first mention in place of the masks.
+    Raises:
+        ValueError: it is another, or was changed since.
     """
-    try:
-        texts = iter(table.restore_texts(dialogue_texts(dialogue)))
-    except ValueError:
-        return _with_texts(dialogue, table.restore)
-    return _with_texts(dialogue, lambda _: next(texts))
+    texts = iter(enumerate(table.restore_texts([*map(_text, _leaves(dialogue)[0])])))
+
+    def change(leaf: _Leaf, _: str) -> JSON:
+        n, text = next(texts)
+        return table.originals.get(n, text if isinstance(leaf, str) else leaf)
+
+    return _walk(dialogue, change)
 
 
-def dialogue_texts(dialogue: Dialogue) -> list[str]:
-    """All texts of a dialogue in order."""
-    texts: list[str] = []
+def _leaves(dialogue: Dialogue) -> tuple[list[_Leaf], list[str]]:
+    """All values of a dialogue in order, and what asks for each."""
+    leaves: list[_Leaf] = []
+    questions: list[str] = []
 
-    def collect(text: str) -> str:
-        texts.append(text)
-        return text
+    def collect(leaf: _Leaf, question: str) -> JSON:
+        leaves.append(leaf)
+        questions.append(question)
+        return leaf
 
-    _with_texts(dialogue, collect)
-    return texts
-
-
-def questions_of(dialogue: Dialogue) -> list[str]:
-    """For each of its texts the turn before, where there is one."""
-    turns = ["", *(u.text for u in dialogue.utterances)][: len(dialogue.utterances)]
-    before = [question for text in turns for question in ("", text)]
-    return [*before, *[""] * (len(dialogue_texts(dialogue)) - len(before))]
+    _walk(dialogue, collect)
+    return leaves, questions
 
 
-def _with_texts(dialogue: Dialogue, change: Callable[[str], str]) -> Dialogue:
-    """The dialogue with every text changed, in the order of `dialogue_texts`."""
+def _text(leaf: _Leaf) -> str:
+    return str(int(leaf)) if isinstance(leaf, float) and leaf.is_integer() else str(leaf)
 
-    def changed(value: JSON) -> JSON:
-        if isinstance(value, str):
-            return change(value)
+
+def _walk(dialogue: Dialogue, change: _Change) -> Dialogue:
+    """The dialogue with every value changed; ``change`` sees what asks for it, too."""
+
+    def changed(value: JSON, question: str) -> JSON:
         if isinstance(value, list):
-            return [changed(item) for item in value]
+            return [changed(item, question) for item in value]
         if isinstance(value, dict):
-            return {key: changed(item) for key, item in value.items()}
-        return value
+            return fields(value)
+        is_leaf = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return change(cast(_Leaf, value), question) if is_leaf else value
 
+    def fields(values: Mapping[str, JSON]) -> dict[str, JSON]:
+        result: dict[str, JSON] = {}
+        for key, value in values.items():
+            name = str(change(key, ""))
+            while name in result:  # two names of fields have one mask
+                name += "~"
+            result[name] = changed(value, _asked_by_field(key))
+        return result
+
+    said = dialogue.utterances
+    asked = _questions(said)
     utterances = tuple(
-        replace(u, speaker=change(u.speaker), text=change(u.text)) for u in dialogue.utterances
+        replace(u, speaker=str(change(u.speaker, "")), text=str(change(u.text, asked[n])))
+        for n, u in enumerate(said)
     )
-    is_same = [u.text for u in utterances] == [u.text for u in dialogue.utterances]
+    utterances = tuple(replace(u, role=str(change(u.role, ""))) for u in utterances)
+    is_same = [u.text for u in utterances] == [u.text for u in said]
     return replace(
         dialogue,
         utterances=utterances,
         is_verbatim=dialogue.is_verbatim and is_same,
-        references=tuple(map(change, dialogue.references)),
-        profile={name: change(text) for name, text in dialogue.profile.items()},
-        metadata={key: changed(value) for key, value in dialogue.metadata.items()},
+        references=tuple(str(change(reference, "")) for reference in dialogue.references),
+        profile={name: str(text) for name, text in fields({**dialogue.profile}).items()},
+        metadata=fields(dialogue.metadata),
     )
+
+
+def _questions(said: tuple[Utterance, ...]) -> list[str]:
+    """For each turn the one before that may ask for it, over "yes" and "one moment"."""
+    questions = []
+    for n, turn in enumerate(said):
+        before = [u.text for u in said[max(0, n - _BACK) : n] if u.speaker != turn.speaker]
+        before = before if turn.speaker else [u.text for u in said[max(0, n - 1) : n]]
+        telling = [text for text in before if "?" in text or len(text[:80].split()) > _LISTENS]
+        questions.append((telling or before or [""])[-1])
+    return questions
+
+
+def _asked_by_field(name: str) -> str:
+    """The name of a field as a question: ``dateOfBirth`` is "date of birth? ..."."""
+    words = " ".join(_FIELD_WORD.findall(name)).lower()
+    return f"your {words}? your {words} number?" if words else ""
+
+
+def _named(dialogue: Dialogue) -> Iterator[str]:
+    """What stands in fields for names."""
+    for field, value in (*dialogue.profile.items(), *dialogue.metadata.items()):
+        if isinstance(value, str) and _PERSON_FIELD.fullmatch(field):
+            yield value
 
 
 class DialogueMasking:
     """Masks one dialogue after the other, and counts.
 
     ``counts`` are mentions by kind; ``with_masks`` of ``dialogues`` have one; ``ids`` held personal
-    data, too (a chat that is called by its phone number).
+    data, too (a chat that is called by its phone number); ``equal`` ids were another's.
     """
 
     def __init__(self, privacy: Privacy) -> None:
         self.privacy = privacy
         self.counts: Counter[str] = Counter()
-        self.dialogues = self.with_masks = self.ids = 0
+        self.dialogues = self.with_masks = self.ids = self.equal = 0
+        self._seen: set[str] = set()
 
     def mask(self, dialogue: Dialogue) -> tuple[Dialogue, MaskTable]:
-        """`mask_dialogue`; an id with personal data is masked, and numbered so as to stay alone."""
+        """`mask_dialogue`; an id that is masked, or another's, is numbered so as to stay alone."""
         masked, table = mask_dialogue(dialogue, self.privacy)
         self.dialogues += 1
         self.with_masks += bool(table.values)
         self.counts += table.counts()
         identity = masked_id(dialogue.id, self.privacy, table)
-        if identity != dialogue.id:
-            self.ids += 1
-            masked = replace(masked, id=f"{identity}#{self.dialogues}")
-        return masked, table
+        self.ids += identity != dialogue.id
+        self.equal += (is_equal := identity in self._seen)
+        if identity != dialogue.id or is_equal:
+            identity = f"{identity}#{self.dialogues}"
+        self._seen.add(identity)
+        return replace(masked, id=identity), table
 
 
 def masked_id(identity: str, privacy: Privacy, table: MaskTable) -> str:
-    """An id without what is personal beyond doubt: ids are numbers and codes by nature.
-
-    One run of letters and digits stays, even if it could be dialled.
-    """
+    """An id without what is personal beyond doubt: ids are numbers and codes by nature."""
     kept = replace(
         privacy,
-        kinds=privacy.kinds - {CODE, "ORDER", "ID"},
+        kinds=privacy.kinds - {CODE, "ORDER", "ID", "PLATE_NUM", "POSTCODE", "NATIONAL_ID"},
         names="none" if privacy.names == "none" else "speakers",
     )
-    return identity if identity.isalnum() else mask_text(identity, kept, table)[0].text
-
-
-def restore_masked(dialogue: Dialogue, original_id: str, table: MaskTable) -> Dialogue:
-    """What `DialogueMasking.mask` masked, its id included."""
-    return replace(restore_dialogue(dialogue, table), id=original_id)
+    return mask_text(identity, kept, table)[0].text
 
 
 def mask_summary(
@@ -139,29 +192,35 @@ def mask_summary(
     reasons and warnings are masked; the places of statements are those in the masked text. Places
     in the dialogue (evidence) stay those of the dialogue that was read.
     """
-    table = table or MaskTable()
-
-    def masked(text: str) -> Replaced:
-        nonlocal table
-        result, table = mask_text(text, privacy, table)
-        return result
+    texts = [summary.text, summary.reason, *(w.message for w in summary.warnings)]
+    for part in summary.statements:
+        texts += [part.text, part.section, *part.reasons, *part.profile]
+    done, grown = mask_more(texts, privacy, table)
+    whole, reason, *others = done
+    rest = (one.text for one in others)
+    warnings = tuple(replace(warning, message=next(rest)) for warning in summary.warnings)
 
     def statement(part: Statement) -> Statement:
-        reasons = tuple(masked(reason).text for reason in part.reasons)
-        if summary.text[part.start : part.end] != part.text:
-            return replace(part, text=masked(part.text).text, reasons=reasons)
-        start, end = text.place(part.start), text.place(part.end)
-        return replace(part, text=text.text[start:end], start=start, end=end, reasons=reasons)
+        text, section = next(rest), next(rest)
+        start, end = part.start, part.end
+        if summary.text[start:end] == part.text:
+            start, end = whole.place(start), whole.place(end)
+            text = whole.text[start:end]
+        return replace(
+            part,
+            text=text,
+            start=start,
+            end=end,
+            section=section,
+            reasons=tuple(next(rest) for _ in part.reasons),
+            profile=tuple(next(rest) for _ in part.profile),
+        )
 
-    text = masked(summary.text)
+    statements = tuple(map(statement, summary.statements))
     result = replace(
-        summary,
-        text=text.text,
-        reason=masked(summary.reason).text,
-        statements=tuple(map(statement, summary.statements)),
-        warnings=tuple(replace(w, message=masked(w.message).text) for w in summary.warnings),
+        summary, text=whole.text, reason=reason.text, statements=statements, warnings=warnings
     )
-    return result, table
+    return result, grown
 
 
 def masked_line(text: str) -> str:
@@ -179,4 +238,4 @@ def masked_line(text: str) -> str:
 @lru_cache(maxsize=1)
 def _usual() -> Privacy:
     usual = privacy_of()
-    return replace(usual, kinds=usual.kinds - {CODE})
+    return replace(usual, kinds=usual.kinds - {CODE, "NATIONAL_ID"})

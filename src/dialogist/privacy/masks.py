@@ -7,25 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
 
-from pydantic import ValidationError
-
-from dialogist.config import Config
-from dialogist.errors import DataError
 from dialogist.language.entities import EntitySpan
 from dialogist.language.tokens import Replaced, folded, replaced
 from dialogist.privacy.finding import (
     FirstLook,
     KnownData,
     KnownValues,
+    Stretches,
     find_personal_data,
     first_look,
-    identify,
-    identities,
+    numbers_over_turns,
 )
-from dialogist.privacy.packs import CODE, NAME, PERSON, Privacy
+from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
+from dialogist.privacy.persons import People, people_of
 from dialogist.privacy.rules import plain_characters
 
 MASK_PATTERN = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
@@ -35,7 +30,7 @@ ValueKey = tuple[str, str]
 """What two mentions of one value share."""
 
 # Kinds whose values are compared among themselves; all others are codes: by letters and digits.
-_NO_CODES = frozenset(("EMAIL", "URL", "IP", "ADDRESS", "BIRTH_DATE", PERSON, NAME))
+_NO_CODES = frozenset(("EMAIL", "URL", "IP", "ADDRESS", "BIRTH_DATE", PERSON, NAME, DENIED))
 # How a number is dialled from abroad, and what it begins with at home instead.
 _ABROAD = tuple(
     (re.compile(rf"(?:\+|00)[ ]?{code}[ .-]?(?:\(0\))?[ .-]?"), home)
@@ -48,11 +43,11 @@ _ABROAD = tuple(
 )
 
 
-def value_key(kind: str, surface: str, people: Iterable[str] = ()) -> ValueKey:
+def value_key(kind: str, surface: str, people: People | None = None) -> ValueKey:
     """The form in which two mentions are compared; ``+1 415-555-0132`` is ``(415) 555 0132``."""
     text = plain_characters(surface)
     if kind == PERSON:
-        return PERSON, folded(identify(surface, people))
+        return PERSON, folded(people.who(surface) if people else surface)
     if kind in _NO_CODES:
         return kind, " ".join(folded(text).split())
     if kind == "PHONE":
@@ -71,7 +66,8 @@ class MaskTable:
     ``values``: the words of its first mention for each mask. ``masks``: the mask of each value.
     ``mentions[i]``: each mask in text ``i`` of the dialogue and the words behind it, in order (its
     texts: see `masking`). ``taken``: masks that the dialogue itself spelled, they are text.
-    ``people``: whom names are told to mean.
+    ``people``: whom names are told to mean. ``originals``: values of a dialogue, by their place
+    among its texts, that their masks alone do not bring back, such as numbers.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +75,7 @@ class MaskTable:
     mentions: Mentions = ()
     taken: frozenset[str] = frozenset()
     people: tuple[str, ...] = ()
+    originals: Mapping[int, str | int | float] = field(default_factory=dict)
 
     @property
     def known(self) -> KnownData:
@@ -86,7 +83,7 @@ class MaskTable:
         kinds = {words: mask_kind(mask) for pairs in self.mentions for mask, words in pairs}
         kinds.update({words: mask_kind(mask) for mask, words in self.values.items()})
         telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
-        return KnownData(KnownValues(telling), self.people)
+        return KnownData(KnownValues(telling), people_of(self.people))
 
     def with_value(self, kind: str, words: str) -> tuple[Replaced, "MaskTable"]:
         """A text that is one value of a kind, masked, and the table that knows it."""
@@ -143,22 +140,28 @@ def mask_texts(
     privacy: Privacy,
     speakers: Sequence[str] = (),
     questions: Sequence[str] = (),
+    turns: Sequence[tuple[int, str]] = (),
 ) -> tuple[tuple[Replaced, ...], MaskTable]:
     """Mask the texts of a dialogue with one table; ``speakers`` are names to be masked.
 
     ``questions``, if any, are the turns before the texts, each of which may ask for a value.
+    ``turns``: which of the texts are said one after the other, and by whom.
 
     Twice through: what a word tells about a value somewhere counts everywhere.
     """
     asked = questions or [""] * len(texts)
     looked = [first_look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
-    spans = _find(texts, privacy, KnownData(people=tuple(speakers)), looked)
+    if CODE in privacy.kinds:
+        for turn, part in numbers_over_turns([(by, plain_characters(texts[n])) for n, by in turns]):
+            looked[turns[turn][0]].spans.append(part)
+    spans = _find(texts, privacy, KnownData(people=People(speakers)), looked)
     pairs = [
         (text[span.start : span.end], span.kind)
         for text, of in zip(texts, spans, strict=True)
         for span in of
     ]
-    people = identities([*speakers, *(words for words, kind in pairs if kind == PERSON)])
+    names = [*speakers, *(words for words, kind in pairs if kind == PERSON)]
+    people = people_of(tuple(dict.fromkeys(names)))
     # One kind for each value: the first that says something.
     kinds: dict[ValueKey, str] = {}
     for words, kind in pairs:
@@ -170,11 +173,11 @@ def mask_texts(
         telling = {
             words: kinds[value_key(kind, words)]
             for words, kind in pairs
-            if kind not in (PERSON, NAME)
+            if kind not in (PERSON, NAME, DENIED)
         }
         spans = _find(texts, privacy, KnownData(KnownValues(telling), people), looked)
     taken = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
-    numbering = _Numbering(MaskTable(taken=taken, people=people), kinds)
+    numbering = _Numbering(MaskTable(taken=taken, people=people.names), kinds)
     masked = tuple(map(numbering.mask, texts, spans))
     mentions = tuple(
         tuple((mask, text[start:end]) for start, end, mask in done.spans)
@@ -186,16 +189,24 @@ def mask_texts(
 def mask_text(
     text: str, privacy: Privacy, table: MaskTable | None = None
 ) -> tuple[Replaced, MaskTable]:
-    """Mask another text on a dialogue, such as its summary: the same value has the same mask.
+    """`mask_more` of one text."""
+    (masked,), grown = mask_more([text], privacy, table)
+    return masked, grown
+
+
+def mask_more(
+    texts: Sequence[str], privacy: Privacy, table: MaskTable | None = None
+) -> tuple[tuple[Replaced, ...], MaskTable]:
+    """Mask other texts on a dialogue, such as its summary: the same value has the same mask.
 
     What the dialogue does not hold is masked, too: the table that comes back knows it.
     """
     table = table or MaskTable()
-    spelled = frozenset(m[0] for m in MASK_PATTERN.finditer(text)) - table.values.keys()
-    table = replace(table, taken=table.taken | spelled)
+    spelled = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
+    table = replace(table, taken=table.taken | (spelled - table.values.keys()))
     numbering = _Numbering(table, {})
-    [spans] = _find([text], privacy, table.known, [None])
-    return numbering.mask(text, spans), numbering.table(table.mentions)
+    spans = _find(texts, privacy, table.known, [None] * len(texts))
+    return tuple(map(numbering.mask, texts, spans)), numbering.table(table.mentions)
 
 
 def _find(
@@ -204,14 +215,9 @@ def _find(
     """The personal data of texts; a mask is none: "the password is [SECRET_1]"."""
     result = []
     for text, first in zip(texts, looked, strict=True):
-        masks = [mask.span() for mask in MASK_PATTERN.finditer(text)]
-        result.append(
-            [
-                span
-                for span in find_personal_data(text, privacy, known, first)
-                if not any(start <= span.start and span.end <= end for start, end in masks)
-            ]
-        )
+        masks = Stretches(mask.span() for mask in MASK_PATTERN.finditer(text))
+        found = find_personal_data(text, privacy, known, first)
+        result.append([span for span in found if not masks.holds(span.start, span.end)])
     return result
 
 
@@ -224,6 +230,7 @@ class _Numbering:
         self._masks = dict(table.masks)
         self._values = dict(table.values)
         self._numbers = Counter(map(mask_kind, table.values))
+        self._people = people_of(table.people)
 
     def mask(self, text: str, spans: Iterable[EntitySpan]) -> Replaced:
         """The text with masks for spans of it."""
@@ -236,7 +243,7 @@ class _Numbering:
         return replace(self._before, values=self._values, masks=self._masks, mentions=mentions)
 
     def _mask(self, kind: str, surface: str) -> str:
-        key = value_key(kind, surface, self._before.people)
+        key = value_key(kind, surface, self._people)
         if key not in self._masks:
             kind = self._kinds.get(key, kind)
             mask = ""
@@ -245,49 +252,3 @@ class _Numbering:
                 mask = f"[{kind}_{self._numbers[kind]}]"
             self._masks[key], self._values[mask] = mask, surface
         return self._masks[key]
-
-
-class _TableLine(Config):
-    schema_version: Literal[1] = 1
-    id: str
-    original_id: str
-    values: dict[str, str]
-    mentions: Mentions
-    taken: tuple[str, ...]
-
-
-def table_line(table: MaskTable, identity: str, original: str) -> str:
-    """One line of JSON, without its end: the table of the dialogue that is called ``identity``."""
-    return _TableLine(
-        id=identity,
-        original_id=original,
-        values=dict(table.values),
-        mentions=table.mentions,
-        taken=tuple(sorted(table.taken)),
-    ).model_dump_json()
-
-
-def read_tables(path: Path) -> Mapping[str, tuple[str, MaskTable]]:
-    """The tables of a file by the ids of masked dialogues, each with the original id.
-
-    They restore; to mask further texts with them they do not know enough.
-
-    Raises:
-        DataError: it cannot be read, or a line is no table; names the line.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, ValueError) as error:  # not UTF-8
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise DataError(f"{path}: cannot be read: {reason}") from None
-    tables = {}
-    for number, text in enumerate(lines, start=1):
-        try:
-            line = _TableLine.model_validate_json(text)
-        except ValidationError as error:
-            reason = error.errors()[0]["msg"]
-            message = f"is no table of masks ({reason}): give a file of mask --table"
-            raise DataError(f"{path}:{number}: {message}") from None
-        table = MaskTable(line.values, {}, line.mentions, frozenset(line.taken))
-        tables[line.id] = (line.original_id, table)
-    return tables

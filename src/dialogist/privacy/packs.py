@@ -8,31 +8,36 @@ docs/how-to/mask.md.
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
+import regex
 from pydantic import AfterValidator, Field
 
 from dialogist.config import Config, Texts, bundled_files, config_text
-from dialogist.errors import UsageError, nearest
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
-from dialogist.language.tokens import word_set
+from dialogist.language.tokens import folded, word_set
+from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.rules import (
     AFTER_FORM,
     ASKED_FORM,
     BEFORE_FORM,
     CHECKS,
+    CUE_FORM,
     VALUE_FORM,
     WHOLE_FORM,
     PrivacyRule,
     plain_characters,
 )
-from dialogist.records import MaskedNames
+from dialogist.records import MaskedNames, MaskLevel
 from dialogist.yaml_source import YamlSource, validated
 
+_LONGEST_PATTERN = 50_000  # characters
+_SECONDS = 1
 _Language = Literal["en", "zh"]
 _Place = tuple[object, ...]
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
@@ -60,11 +65,13 @@ class PrivacyRuleConfig(Config):
     """One rule of a privacy pack.
 
     ``kind``: what its mask is called. ``pattern``: a regular expression for the value; capitals do
-    not matter outside ``(?-i:...)``. ``entity``: instead, a kind of the entity rules. ``cued``:
-    only entities that a word before them names. ``before``, ``after``, ``unless_before`` and
-    ``unless_after``: what must stand beside the value, or must not. ``asked``: instead of
-    ``before``, the turn before asks for the value. ``check``: luhn, iban, resident_id, ssn, nino or
-    digits. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
+    not matter outside ``(?-i:...)``; with a group ``v`` that is the value. ``entity``: instead, a
+    kind of the entity rules. ``cued``: only entities that a word before them names. ``before``,
+    ``after``, ``unless_before`` and ``unless_after``: what must stand beside the value, or must
+    not. ``asked``: instead of ``before``, the turn before (or a field's name) asks for the value.
+    ``apart``: nothing of a time or an amount. ``digits``: only texts with a digit are looked at.
+    ``check``: luhn, iban, resident_id, ssn, nino, national, phone, digits, long_code, mixed or
+    spoken. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
     in ``[[ ]]``, the turn before stands before `` || ``.
     """
 
@@ -73,6 +80,8 @@ class PrivacyRuleConfig(Config):
     pattern: str | None = None
     check: str | None = None
     cued: bool | None = None
+    apart: bool = False
+    digits: bool = False
     asked: str | None = None
     before: str | None = None
     after: str | None = None
@@ -85,10 +94,10 @@ class PrivacyRuleConfig(Config):
 class PrivacyPackConfig(Config):
     """A privacy pack.
 
-    ``kinds``: describes the kinds that its rules find. ``optional``: those that are looked for on
-    request only. ``fragments``: parts of patterns, called as ``(?&name)``. ``keep``: patterns of
-    values that are never masked, such as the company's hotline. ``given_names``: a list of words,
-    for telling people from other names.
+    ``kinds``: describes the kinds that its rules find. ``low``: those that the lowest level masks.
+    ``optional``: those that only the highest level, or a request, masks. ``fragments``: parts of
+    patterns, called as ``(?&name)``. ``keep``: patterns of values that are never masked, such as
+    the company's hotline. ``given_names``: a list of words, for telling people from other names.
 
     ``name``: of the pack. ``language``: of its rules. ``version``: raise it when rules change.
     ``rules``: what is masked.
@@ -99,22 +108,51 @@ class PrivacyPackConfig(Config):
     version: Annotated[int, Field(ge=1)]
     kinds: Annotated[dict[_Kind, str], Field(min_length=1)]
     rules: Annotated[tuple[PrivacyRuleConfig, ...], Field(min_length=1)]
+    low: tuple[_Kind, ...] = ()
     optional: tuple[_Kind, ...] = ()
     fragments: dict[str, Texts] = Field(default_factory=dict)
     keep: tuple[str, ...] = ()
     given_names: str = ""
 
 
+class _Timed:
+    """A pattern of somebody's own, which no text can keep busy for more than a second."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = regex.compile(pattern, regex.IGNORECASE)
+        self.groupindex = self._pattern.groupindex
+
+    def __getattr__(self, name: str) -> Any:
+        """``search``, ``match`` and ``fullmatch`` with a limit."""
+
+        def timed(*arguments: Any) -> Any:
+            try:
+                return getattr(self._pattern, name)(*arguments, timeout=_SECONDS)
+            except TimeoutError:
+                message = f"the pattern {self._pattern.pattern[:60]!r} takes over {_SECONDS} s"
+                raise ConfigError(f"privacy pack: {message} on a text: make it simpler") from None
+
+        return timed
+
+
 class PackPatterns:
     """Reads patterns that call fragments as ``(?&name)``; all are case-insensitive."""
 
-    def __init__(self, fragments: Mapping[str, Sequence[str]], source: YamlSource) -> None:
+    def __init__(
+        self,
+        fragments: Mapping[str, Sequence[str]],
+        source: YamlSource,
+        compile: Callable[[str], "re.Pattern[str]"] | None = None,
+    ) -> None:
         """``fragments`` are lists of alternatives under their names; each may call those above.
+
+        ``compile`` makes the regular expressions.
 
         Raises:
             ConfigError: a name or a pattern is at fault; names the line.
         """
         self._source = source
+        self._compile = compile or partial(re.compile, flags=re.IGNORECASE)
         self._fragments: dict[str, str] = {}
         for name, alternatives in fragments.items():
             place = ("fragments", name)
@@ -135,15 +173,19 @@ class PackPatterns:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # what Python will read differently one day
                 re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form
-                return re.compile(form.replace("{}", expanded), re.IGNORECASE)
+                return self._compile(form.replace("{}", expanded))
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise self._source.fault(place, f"no regular expression: {error}") from None
 
     def _expanded(self, pattern: str, place: _Place) -> str:
+        length = len(pattern)
         for call, name in ((match[0], match[1]) for match in _CALL.finditer(pattern)):
             if name not in self._fragments:
                 message = f"{call}: no fragment above has that name{nearest(name, self._fragments)}"
                 raise self._source.fault(place, message)
+            length += len(self._fragments[name])
+            if length > _LONGEST_PATTERN:
+                raise self._source.fault(place, f"{call}: the pattern grows beyond all bounds")
         return _CALL.sub(lambda match: f"(?:{self._fragments[match[1]]})", pattern)
 
 
@@ -153,6 +195,7 @@ class PrivacyPack:
 
     name: str
     kinds: Mapping[str, str]
+    low: frozenset[str]
     optional: frozenset[str]
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
@@ -190,7 +233,9 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     source = YamlSource(text, name)
     config = validated(source, PrivacyPackConfig)
     _check_kinds(config, source)
-    patterns = PackPatterns(config.fragments, source)
+    # Ours are tried for time by the tests; Python's own `re` is quicker, but knows no limit.
+    own = cast(Callable[[str], "re.Pattern[str]"], _Timed)
+    patterns = PackPatterns(config.fragments, source, own if tried else None)
     rules = tuple(_rules(config, patterns, source))
     for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True) if tried else ()):
         for key in ("examples", "counterexamples"):
@@ -200,6 +245,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     return PrivacyPack(
         name=config.name,
         kinds=config.kinds,
+        low=frozenset(config.low),
         optional=frozenset(config.optional),
         rules=rules,
         keep=tuple(
@@ -213,6 +259,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
 def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
     used: list[tuple[_Place, str]] = [
         *((("rules", i, "kind"), rule.kind) for i, rule in enumerate(config.rules)),
+        *((("low", i), kind) for i, kind in enumerate(config.low)),
         *((("optional", i), kind) for i, kind in enumerate(config.optional)),
     ]
     for place, kind in used:
@@ -250,6 +297,12 @@ def _rules(
             value=value,
             check=CHECKS[rule.check] if rule.check else None,
             cued=rule.cued,
+            apart=rule.apart,
+            digits=rule.digits,
+            language=config.language,
+            cue=patterns.compiled(rule.before, (*place, "before"), CUE_FORM)
+            if rule.before
+            else None,
             **{
                 key: patterns.compiled(pattern, (*place, key), form)
                 for key, form in _BESIDE.items()
@@ -272,47 +325,71 @@ def _fault(rule: PrivacyRule, example: str, has_values: bool) -> str:
     return f"the rule finds {shown} in {what}"
 
 
-PERSON, NAME, CODE = "PERSON", "NAME", "CODE"
+PERSON, NAME, CODE, DENIED = "PERSON", "NAME", "CODE", "DENIED"
 
 NAMES: tuple[MaskedNames, ...] = get_args(MaskedNames)
 """Whose names are masked: nobody's; the speakers' and their mentions; other people's, too, as far
 as they are told; every word that looks like a name, places and firms among them."""
 
+LEVELS: Mapping[MaskLevel, str] = {
+    "low": "only what check digits or its own form tell, and secrets; no names",
+    "medium": "all usual kinds, and names as --names says",
+    "high": "all kinds, web addresses too, and people's names",
+}
+"""How much is masked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What to mask: see `privacy_of`. ``kinds`` are those wanted, ``rules`` in their precedence."""
+    """What to mask: see `privacy_of`. ``kinds`` are those wanted, ``rules`` in their precedence.
+
+    ``allowed`` and ``denied`` are values, folded, that are never and always masked.
+    """
 
     kinds: frozenset[str]
     names: MaskedNames
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
+    allowed: frozenset[str] = frozenset()
+    denied: People = NOBODY
 
 
-def privacy_of(kinds: str = "", names: str = "none", packs: Iterable[Path] = ()) -> Privacy:
+def privacy_of(
+    kinds: str = "",
+    names: str = "none",
+    packs: Iterable[Path] = (),
+    level: str = "medium",
+    allow: Iterable[str] = (),
+    deny: Iterable[str] = (),
+) -> Privacy:
     """What to mask, from what a person says.
 
-    ``kinds``: names between commas, ``all``, or ``+URL,-CODE``: more or fewer than without.
-    ``packs``: privacy packs beside the bundled ones; their rules come first.
+    ``kinds``: names between commas, ``all``, or ``+URL,-CODE``: more or fewer than the ``level``
+    has (see `LEVELS`). ``packs``: privacy packs beside the bundled ones; their rules come first.
+    ``allow`` and ``deny``: values that are never masked, and always (as ``[DENIED_1]``).
 
     Raises:
-        UsageError: there is no such kind or choice of names.
+        UsageError: there is no such kind, level or choice of names.
         ConfigError: a pack cannot be read, or is at fault.
     """
     every = [*map(load_privacy_pack, packs), *_bundled()]
-    if names not in NAMES:
-        hint = nearest(names, NAMES)
-        raise UsageError(f"--names {names}: must be one of {', '.join(NAMES)}{hint}")
-    chosen: MaskedNames = NAMES[NAMES.index(names)]
-    wanted = _chosen(kinds, _described(every))
+    for flag, value, known in (("names", names, NAMES), ("level", level, [*LEVELS])):
+        if value not in known:
+            message = f"must be one of {', '.join(known)}{nearest(value, known)}"
+            raise UsageError(f"--{flag} {value}: {message}")
+    names = "people" if level == "high" and names in ("none", "speakers") else names
+    wanted = _chosen(kinds, _described(every), level, frozenset().union(*(p.low for p in every)))
+    wanted |= {DENIED} | ({PERSON} if names in ("people", "all") else set())
     return Privacy(
-        kinds=wanted | {PERSON} if chosen in ("people", "all") else wanted,
-        names=chosen,
+        kinds=wanted,
+        names=NAMES[NAMES.index(cast(MaskedNames, names))],
         # What fits a whole kind of entities comes after what tells more of some of them.
         rules=tuple(sorted((r for pack in every for r in pack.rules), key=lambda r: r.is_plain)),
         keep=tuple(pattern for pack in every for pattern in pack.keep),
         given_names=frozenset().union(*(pack.given_names for pack in every)),
+        allowed=frozenset(map(folded, allow)),
+        denied=People(deny, whole=True),
     )
 
 
@@ -334,9 +411,15 @@ def _described(packs: Iterable[PrivacyPack]) -> dict[str, tuple[str, bool]]:
     return described
 
 
-def _chosen(text: str, described: Mapping[str, tuple[str, bool]]) -> frozenset[str]:
+def _chosen(
+    text: str, described: Mapping[str, tuple[str, bool]], level: str, low: frozenset[str]
+) -> frozenset[str]:
     words = [word.strip() for word in text.split(",") if word.strip()]
-    usual = {kind for kind, (_, is_masked) in described.items() if is_masked}
+    usual = {
+        kind
+        for kind, (_, is_usual) in described.items()
+        if level == "high" or (kind in low if level == "low" else is_usual)
+    }
     chosen = set(usual) if all(word[0] in "+-" for word in words) else set()
     for word in words:
         kind = word.lstrip("+-").upper()

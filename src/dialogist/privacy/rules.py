@@ -15,6 +15,7 @@ from dialogist.language.entities import (
     is_resident_id,
     is_ssn,
 )
+from dialogist.privacy.numbers import is_national_id, is_phone, is_spoken
 
 # HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out. There is
 # no check digit.
@@ -22,13 +23,22 @@ _NINO = re.compile(
     r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9]{6}[A-D]", re.IGNORECASE
 )
 
+_BORDERS = re.compile("(?<=[0-9])(?=[A-Z])|(?<=[A-Z])(?=[0-9])")
+
 CHECKS: Mapping[str, Callable[[str], bool]] = {
     "luhn": is_card,
-    "iban": is_iban,
+    "iban": lambda text: is_iban(re.sub("[ .-]", "", text).upper()),
     "resident_id": is_resident_id,
     "ssn": is_ssn,
     "nino": lambda text: _NINO.fullmatch("".join(text.split())) is not None,
     "digits": lambda text: bool(digits_of(text)),
+    "long_code": lambda text: (
+        len(digits_of(text)) >= (1 if text.isupper() else 4) or is_spoken(text)
+    ),
+    "mixed": lambda text: len(digits_of(text)) >= 5 or len(_BORDERS.findall(text)) >= 2,
+    "spoken": is_spoken,
+    "national": is_national_id,
+    "phone": is_phone,
 }
 """What a rule may ask of a value beside its pattern; no check fails, whatever the text."""
 
@@ -39,14 +49,16 @@ _ANSWER = 48  # characters of the next turn, in which the answer begins
 VALUE_FORM = f"{BEFORE}(?:{{}}){AFTER}"
 """A value begins and ends where letters and digits do; Chinese characters border nothing."""
 
-BEFORE_FORM = r"(?<![A-Za-z](?=[a-z]))(?:{})\Z"
+CUE_FORM = r"(?<![A-Za-z](?=[a-z]))(?:{})"
+BEFORE_FORM = rf"{CUE_FORM}\Z"
 AFTER_FORM = "(?:{})"
 ASKED_FORM = r"(?<![A-Za-z])(?:{})[^0-9]*\Z"
 """A turn that holds the value itself does not ask for it."""
 WHOLE_FORM = r"(?:{})\Z"
 
 _REQUEST = re.compile(
-    r"[?？]|(?<![a-z])(?:your|what|which|when|where|can i|may i|please|tell me|give me|need)"
+    r"[?？]|(?<![a-z])(?:your|what|which|when|where|can i|may i|please|tell me|give me|need|enter|"
+    r"read|say|spell|confirm|go ahead|sent|texted|take|have)"
     r"(?![a-z])|"
     "请|您的|你的|多少|什么|哪|提供|告诉|说一下|报一下",
     re.I,
@@ -61,6 +73,12 @@ for _mark in "，。！？：；（）":
     _WIDE.pop(ord(_mark), None)
 
 
+def request_in(turn: str) -> str:
+    """The end of a turn, if it asks for something."""
+    end = turn[-_QUESTION:]
+    return end if _REQUEST.search(end) else ""
+
+
 def plain_characters(text: str) -> str:
     """As many characters, full-width digits and letters, odd spaces and dashes made plain."""
     return text if text.isascii() else text.translate(_WIDE)
@@ -73,8 +91,10 @@ class PrivacyRule:
     ``entity``: the candidates are the entities of that kind, else what ``value`` fits in the text;
     of an entity ``value`` must fit the whole. ``cued``: only entities that a word before them told
     (True) or only others (False). ``before`` to ``unless_after``: what must stand beside the value,
-    or must not; where the turn before asks for it (``asked``), ``before`` need not fit. ``line`` is
-    where the rule stands in its file.
+    or must not; where the turn before asks for it (``asked``), ``before`` need not fit; ``cue`` is
+    ``before`` anywhere. ``line`` is where the rule stands in its file. ``apart``: nothing of it
+    belongs to a time or an amount. Of a pattern with a group ``v`` that is the value. ``digits``:
+    the value holds one. A rule for Chinese is tried only where there is some.
     """
 
     kind: str
@@ -83,8 +103,12 @@ class PrivacyRule:
     value: re.Pattern[str] | None = None
     check: Callable[[str], bool] | None = None
     cued: bool | None = None
+    apart: bool = False
+    digits: bool = False
+    language: str = ""
     asked: re.Pattern[str] | None = None
     before: re.Pattern[str] | None = None
+    cue: re.Pattern[str] | None = None
     after: re.Pattern[str] | None = None
     unless_before: re.Pattern[str] | None = None
     unless_after: re.Pattern[str] | None = None
@@ -101,34 +125,42 @@ class PrivacyRule:
             return False
         if self.value is not None and not self.value.match(text[span.start : span.end]):
             return False
-        return self._fits(text, span.start, span.end, question)
+        return self._fits(text, span.start, span.end, self._is_asked(question))
 
     def matches(self, text: str, question: str = "") -> Iterator[tuple[int, int]]:
         """Where the pattern fits a plain text, from left to right, none overlapping."""
-        if self.value is None or self.entity:
+        is_asked = self._is_asked(question)
+        if self.value is None or self.entity or not (is_asked or self._may_be_told(text)):
             return
         position = 0
+        group = "v" if "v" in self.value.groupindex else 0
         while match := self.value.search(text, position):
-            start, end = match.span()
-            position = start + 1
-            if self._fits(text, start, end, question):
+            start, end = match.span(group)
+            position = match.start() + 1
+            if self._fits(text, start, end, is_asked):
                 yield start, end
                 position = max(end, position)
 
     def spans(self, text: str, question: str = "") -> list[tuple[int, int]]:
         """What this rule alone finds in a plain text."""
+        question = request_in(question)
         if not self.entity:
             return list(self.matches(text, question))
         return [(s.start, s.end) for s in entities_and_parts(text) if self.takes(text, s, question)]
 
-    def _fits(self, text: str, start: int, end: int, question: str) -> bool:
+    def _is_asked(self, question: str) -> bool:
+        return bool(question and self.asked and self.asked.search(question))
+
+    def _may_be_told(self, text: str) -> bool:
+        return self.cue.search(text) is not None if self.cue else self.asked is None
+
+    def _fits(self, text: str, start: int, end: int, is_asked: bool) -> bool:
         """Whether ``text[start:end]`` passes the check and stands where it should."""
         if self.check is not None and not self.check(text[start:end]):
             return False
         ahead = text[max(0, start - _AROUND) : start]
         behind = text[end : end + _AROUND]
-        asking = question[-_QUESTION:] if start <= _ANSWER else ""
-        if self.asked and _REQUEST.search(asking) and self.asked.search(asking):
+        if is_asked and start <= _ANSWER:
             is_told = True
         elif self.before:
             is_told = self.before.search(ahead) is not None

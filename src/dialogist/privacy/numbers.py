@@ -1,0 +1,93 @@
+"""Numbers that libraries know: telephones, identity, tax and health numbers, digits in words."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stdnum import get_cc_module
+
+from dialogist.language.tokens import listed
+
+if TYPE_CHECKING:
+    from stdnum.util import NumberValidationModule
+
+# Where a number is dialled as it is, and where at home a zero stands before it.
+_WITHOUT_ZERO = listed("US ES PL PT NO DK SG HK BR IN MX CZ GR IT CO CL")
+_WITH_ZERO = listed("GB IE AU NZ DE FR NL BE CH AT SE FI ZA JP KR TR IL AR CN EG NG KE ID")
+_NATIONAL = listed(
+    """
+    ar.cuit:11 at.vnr:10 au.tfn:8-9 be.nn:11 bg.egn:10 br.cnpj:14 br.cpf:11 ca.sin:9 ch.ssn:13
+    cl.rut:8-9 cn.ric:18 co.nit:8-16 cz.rc:9-10 de.idnr:11 dk.cpr:10 do.cedula:11 ec.ci:10 ee.ik:11
+    es.dni:9 es.nie:9 fi.hetu:11 fr.nir:15 gb.nhs:10 gb.utr:10 gr.amka:11 hr.oib:11 hu.anum:8
+    id.nik:16 ie.pps:8-9 il.idnr:9 in.aadhaar:12 in.pan:10 it.codicefiscale:11-16 kr.rrn:13
+    lt.asmens:11 mx.curp:18 mx.rfc:12-13 my.nric:12 nl.bsn:9 no.fodselsnummer:11 nz.ird:8-9 pl.nip:10
+    pl.pesel:11 pt.cc:12 pt.nif:9 ro.cnp:13 rs.pib:9 se.personnummer:10-12 si.emso:13 th.pin:13 
+    tr.tckimlik:11 us.ein:9 us.itin:9 us.ssn:9 uy.rut:12 ve.rif:10 za.idnr:13
+    """
+)
+_SPOKEN = re.compile(
+    r"(?<![a-z])(?:zero|oh|o|nought|one|two|three|four|five|six|seven|eight|nine|double|triple)"
+    r"(?![a-z])",
+    re.I,
+)
+_COUNTING = re.compile(r"\W*one\W+two\W+three(?:\W+four(?:\W+five(?:\W+six)?)?)?\W*", re.I)
+
+
+@lru_cache(maxsize=1)
+def _modules() -> "Mapping[int, list[NumberValidationModule]]":
+    """Those for numbers of so many letters and digits."""
+    modules: dict[int, list[NumberValidationModule]] = {}
+    for name, _, lengths in (entry.partition(":") for entry in _NATIONAL):
+        first, _, last = lengths.partition("-")
+        for length in range(int(first), int(last or first) + 1):
+            if module := get_cc_module(*name.split(".")):
+                modules.setdefault(length, []).append(module)
+    return modules
+
+
+def is_national_id(text: str) -> bool:
+    """Whether a text is an identity, tax or health number of some country, by its check digits.
+
+    With a letter, or grouped: a bare run of digits is one of somewhere far too easily.
+    """
+    digits = sum("0" <= c <= "9" for c in text)
+    if not text.isascii() or digits < 4 or text.isdigit() or len(text) > 30:
+        return False
+    compact = re.sub("[ ./-]", "", text)
+    if len(compact) < 9:
+        return False
+    # Words between the digits: "on 12 May 2019" is none.
+    if (digits < 6 and " " in text) or re.search("[a-z]{3} | [a-z]{2}", text):
+        return False
+    return any(module.is_valid(compact) for module in _modules().get(len(compact), ()))
+
+
+def is_phone(text: str) -> bool:
+    """Whether a number could be dialled in one of many countries, as it stands.
+
+    Up to nine digits run together are none: too many numbers are of that form.
+    """
+    digits = re.sub("[^0-9+]", "", text)
+    if "/" in text and digits[:1] not in ("0", "+"):
+        return False  # 300/12460
+    digits = re.sub("^00(?=[1-9])", "+", digits)
+    if not 7 <= len(digits) <= 16 or (text.isdigit() and len(text) < 10 and text[0] != "0"):
+        return False
+    regions = {"+": ("ZZ",), "0": (*_WITH_ZERO, "IT")}.get(digits[0], _WITHOUT_ZERO)
+    return any(_is_valid(digits, region) for region in regions)
+
+
+@lru_cache(maxsize=4096)
+def _is_valid(digits: str, region: str) -> bool:
+    import phonenumbers  # takes a while, and few texts need it
+
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(digits, region))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a number is told in words, at least three, and not in counting."""
+    return len(_SPOKEN.findall(text)) >= 3 and not _COUNTING.fullmatch(text)

@@ -1,0 +1,181 @@
+"""People by name: who is one, whom a name means, and where a text mentions people that are known.
+
+All of it takes time in proportion to the text, however many people there are.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from dialogist.language.people import NICKNAMES
+from dialogist.language.roles import role_of
+from dialogist.language.tokens import SPEAKER_TAG, folded, word_set
+
+_TITLES = word_set("mr mrs ms miss mx dr prof doctor professor sir madam uncle aunt the and of de")
+_HAN_NAME = re.compile("[\u4e00-\u9fff]{3,4}")
+_FAMILY = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘蔡蒋余于杜叶"
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# Chinese characters border no Latin name: 请Ann来.
+_PIECE = re.compile("[\u4e00-\u9fff]|[^\\W_\u4e00-\u9fff]+|\\s+|[^\\w\\s]|_")
+_TAGS = re.compile(SPEAKER_TAG)
+_NOBODY = re.compile(
+    r"[a-z]|\[.*\]|<.*>|(?:speaker|person|participant|user|unknown|moderator|host|guest|me|you)"
+    r"[ _-]?\d{0,3}",
+    re.I,
+)
+# What a speaker's name may hold that is not a part of anybody's name.
+_NO_PARTS = _TITLES | word_set(
+    """
+    support service services team help desk care sales manager center centre office department bank
+    airlines airways airline company shop store hotel hospital restaurant chat live online official
+    van von der den la le el di da du del bin al y und the a an in at from with for
+    """
+)
+# Names that are words: in small letters they are the person only where somebody is addressed.
+_WORDS_TOO = word_set(
+    """
+    will mark bill may june april august rose grace hope faith joy rob jack art pat drew sue dawn
+    summer frank grant chase dean ray gene cliff dale glen heath lance lane max miles nick rich ruby
+    sandy sunny van victor wade ward west young white black brown green long king page price rice
+    short small wood woods stone banks bell cook day field fish ford fox gray hall hill hunt hunter
+    knight lake love mason mills parker piper pope power reed rich river rivers sharp singer smith
+    star steel street sweet taylor walker waters weeks wells winter worth jay lee so an do in on he
+    am me my be by go if is it no of or to up us we as at
+    """
+)
+_ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
+_CLOSED = re.compile(r"\s*(?:[.,!?;:)]|\Z)")
+_LONGEST = 6  # words of a name that are looked for together
+_MOST_PARTS = 5  # words of a name of which any may be left out
+
+
+def is_person(speaker: str) -> bool:
+    """Whether a speaker's name is one, not a role, a letter, a number or a mask (#Person1#)."""
+    name = speaker.strip()
+    return (
+        any(map(str.isalpha, name))
+        and not role_of(name)
+        and not _TAGS.fullmatch(name)
+        and not _NOBODY.fullmatch(name)
+    )
+
+
+def may_be_word(name: str) -> bool:
+    """Whether a name in small letters is hardly ever one: ``will``, ``mark``."""
+    return name in _WORDS_TOO
+
+
+def words_of_name(name: str) -> frozenset[str]:
+    """The folded words of a name, titles left out."""
+    return frozenset(map(folded, _WORD.findall(name))) - _TITLES
+
+
+class People:
+    """Different people, in order: ``Ann`` is ``Ann Lee`` if there is one of her."""
+
+    def __init__(self, names: Iterable[str] = (), whole: bool = False) -> None:
+        """``names`` may name a person several times; ``whole``: parts of them mean nobody."""
+        self._whole: dict[frozenset[str], str] = {}
+        self._part: dict[frozenset[str], str] = {}  # "" where it is a part of several names
+        self._tree: dict[str, Any] = {}
+        self._wordy: set[str] = set()
+        distinct = list(dict.fromkeys(names))
+        chosen = set()
+        for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
+            if self._meant(name) in (None, name) and name not in chosen:
+                chosen.add(name)
+                self._add(name)
+        self.names = tuple(name for name in distinct if name in chosen)
+        for name in distinct if whole else self.names:
+            self._plant(name, whole)
+
+    def who(self, name: str) -> str:
+        """The person whose name holds all words of a name, or a long form of it; else itself."""
+        meant = self._meant(name)
+        if meant is None and len(words := words_of_name(name)) == 1:
+            long = {self._meant(other) for other in NICKNAMES.get(min(words), ())} - {None}
+            meant = long.pop() if len(long) == 1 else None
+        return meant or name
+
+    def mentions(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where people stand in a text by their whole names or parts of them, the longest first.
+
+        In other than their own case only if they are no words.
+        """
+        if not self._tree:
+            return
+        pieces = list(_PIECE.finditer(text))
+        position = 0
+        for n, piece in enumerate(pieces):
+            start = piece.start()
+            if start < position:
+                continue
+            is_closed = piece[0] in self._wordy and _CLOSED.match(text, piece.end())
+            if is_closed and _ADDRESSED.search(text[max(0, start - 12) : start].lower()):
+                yield piece.span()
+            node: Any = self._tree
+            end = 0
+            for following in pieces[n : n + 2 * _LONGEST + 6]:
+                node = node.get(" " if following[0].isspace() else following[0])
+                if node is None:
+                    break
+                end = following.end() if "" in node else end
+            if end:
+                # 丽娟 of 周丽娟 is a part of 王丽娟, too: her family's name must not stay alone.
+                is_given = "\u4e00" <= piece[0] <= "\u9fff" and text[start - 1 : start] in _FAMILY
+                yield start - (is_given and start > position), end
+                position = end
+
+    def _add(self, name: str) -> None:
+        words = words_of_name(name)
+        if not words:
+            return
+        self._whole.setdefault(words, name)
+        sizes = range(1, len(words)) if len(words) <= _MOST_PARTS else (1,)
+        parts = [frozenset(part) for size in sizes for part in combinations(sorted(words), size)]
+        # 小明 is 王小明: Chinese names have the family's name first.
+        parts += [frozenset((name[1:],))] if _HAN_NAME.fullmatch(name) else []
+        for part in parts:
+            self._part[part] = name if self._part.get(part, name) == name else ""
+
+    def _meant(self, name: str) -> str | None:
+        words = words_of_name(name)
+        return self._whole.get(words) or self._part.get(words) or None
+
+    def _plant(self, person: str, whole: bool) -> None:
+        pieces = [" " if p.isspace() else p for p in _PIECE.findall(person)]
+        forms = [tuple(pieces)] if len(pieces) <= 2 * _LONGEST else []
+        if _HAN_NAME.fullmatch(person):
+            forms.append(tuple(pieces[1:]))
+        words = _WORD.findall(person)[: 2 * _LONGEST]
+        nicknames = (n.capitalize() for n in NICKNAMES.get(folded(words[0]), ())) if words else ()
+        nicknames = (n for n in nicknames if n.lower() not in _WORDS_TOO)
+        names = [person] if whole else [person, *words, *nicknames]
+        for name in names:
+            is_known = not whole and (folded(name) in _NO_PARTS or role_of(name) != "")
+            if sum(map(str.isalpha, name)) < 2 or is_known or not name.isprintable():
+                continue
+            if re.search("[\u4e00-\u9fff]", name) or len(name) > 100:
+                continue
+            variants = [name]
+            if name.lower() not in _WORDS_TOO:
+                variants += [name.lower(), name.upper(), name.capitalize()]
+            else:
+                self._wordy.add(name.lower())
+            forms += [tuple(" " if p.isspace() else p for p in _PIECE.findall(v)) for v in variants]
+        for form in forms:
+            node = self._tree
+            for piece in form:
+                node = node.setdefault(piece, {})
+            node[""] = None
+
+
+NOBODY = People()
+
+
+@lru_cache(maxsize=16)
+def people_of(names: tuple[str, ...]) -> People:
+    """The people of a dialogue; asked for again with each of its texts."""
+    return People(names)
