@@ -408,7 +408,8 @@ def _masked(
             spans.append(replace(span, start=start, end=end))
         return replace(statement, evidence=tuple(spans))
 
-    return replace(summary, statements=tuple(map(placed, summary.statements))), masked
+    statements = tuple(map(placed, summary.statements))
+    return replace(summary, id=masked.id, statements=statements), masked
 
 
 class Session:

@@ -87,7 +87,7 @@ def test_a_dialogue_without_a_table_is_said_and_counted(call, file, tmp_path):
     call("mask", file, "--table", "t.jsonl")
     code, out, err = call("mask", file, "--restore", "t.jsonl")
     assert code == 3
-    assert [json.loads(line)["id"] for line in out.splitlines()] == ["+1 212-555-0199"]
+    assert out == ""
     assert "no table fits the dialogue 'a': it is not of this file, or was changed" in err
 
 

@@ -3,10 +3,10 @@
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -143,7 +143,7 @@ def _masked(
 
     for dialogue in dialogues:
         masked, table = masking.mask(dialogue)
-        keep(table_line(table, masked, dialogue.id))
+        keep(table_line(table, masked))
         yield masked
 
 
@@ -155,17 +155,18 @@ def _restored(
 ) -> Iterator[str]:
     """What masks are put back in; what no table surely fits is said, and left out."""
     from dialogist.formats.source import open_source
-    from dialogist.privacy.restoring import blocks_of
 
     for origin in sources:
         source = open_source(origin, reading.options.encoding)
-        lines = [line.text for line in source.lines(lambda *_: None)]
-        is_json = next(filter(str.strip, lines), "").lstrip().startswith(("{", "["))
-        texts = lines if is_json else blocks_of("\n".join(lines))
-        one = _restored_record if is_json else _restored_transcript
-        for text in filter(str.strip, texts):
+        text = "\n".join(line.text for line in source.lines(lambda *_: None))
+        is_json = text.lstrip().startswith("{")
+        parts = text.split("\n") if is_json else re.split(r"(?m)^---[ \t]*\n", text)
+        for part in filter(str.strip, parts):
             try:
-                yield one(text, reading, tables, form)
+                if is_json:
+                    yield _restored_record(part, reading, tables, form)
+                else:
+                    yield _restored_transcript(f"{part.rstrip()}\n", source.stem, tables, form)
             except DataError as error:
                 if reading.options.strict:
                     raise
@@ -173,31 +174,29 @@ def _restored(
                 note(f"{source.name}: {error}")
 
 
-def _restored_record(line: str, reading: InputReading, tables: "KeptTables", form: Records) -> str:
+def _restored_record(text: str, reading: InputReading, tables: "KeptTables", form: Records) -> str:
     from dialogist.formats import read_dialogues
     from dialogist.formats.json_records import parse_line
     from dialogist.privacy.restoring import restored_summary, transcript_of
 
-    record = parse_line(line)
-    if isinstance(record, dict) and isinstance(record.get("statements"), list):
+    record = parse_line(text)
+    if isinstance(record, dict) and "statements" in record:
         kept = tables.of_summary(str(record.get("id", "")))
         return json.dumps(restored_summary(record, kept), ensure_ascii=False) + "\n"
-    (dialogue,) = read_dialogues(io.BytesIO(line.encode()), reading.options)
+    (dialogue,) = read_dialogues(io.BytesIO(text.encode()), reading.options)
     kept = tables.of_dialogue(dialogue.id, transcript_of(dialogue))
     return _shown(kept.dialogue(dialogue), form)
 
 
-def _restored_transcript(
-    text: str, reading: InputReading, tables: "KeptTables", form: Records
-) -> str:
+def _restored_transcript(text: str, stem: str, tables: "KeptTables", form: Records) -> str:
     from dialogist.formats import read_dialogues
 
-    kept = tables.of_dialogue(None, text)
-    restored = kept.transcript(text)
+    kept = tables.of_dialogue(stem, text, is_sure=False)
+    back = kept.transcript(text)
     if form is Records.text:
-        return restored
-    (dialogue,) = read_dialogues(io.BytesIO(restored.encode()), reading.options)
-    return _shown(replace(dialogue, id=kept.original_id), form)
+        return back
+    (dialogue,) = read_dialogues(io.BytesIO(back.encode()), stem=kept.table.identity)
+    return _shown(dialogue, form)
 
 
 def _shown(dialogue: Dialogue, form: Records) -> str:

@@ -236,8 +236,7 @@ _FAMILY = word_set(
     gran grandmother nana grandpa granddad grandfather grandad
     """
 )
-# First names that are words as well: at the beginning of a sentence nobody can tell.
-_WORDS = word_set(
+NAME_WORDS = word_set(
     """
     will may mark art bill frank grant drew rich rob pat sue jack rose eve dot hope grace joy ray
     sandy sally dick don van gene hank april amber crystal dawn dale dean faith holly iris ivy jade
@@ -247,6 +246,8 @@ _WORDS = word_set(
     kim len lou meg mandy mick nan
     """
 )
+"""First names that are words as well: at the beginning of a sentence nobody can tell."""
+
 # Common first names without a short form in the table of nicknames.
 _COMMON = word_set(
     """
@@ -276,7 +277,7 @@ _COMMON = word_set(
     wallace wanda warren wayne wendy wesley whitney wilma yolanda yvonne zoe
     """
 )
-_FIRST = (frozenset(NICKNAMES) | _COMMON | _WORDS) - _FAMILY - (FUNCTION_WORDS - {"will"})
+_FIRST = (frozenset(NICKNAMES) | _COMMON | NAME_WORDS) - _FAMILY - (FUNCTION_WORDS - {"will"})
 
 
 def is_first_name(word: str) -> bool:

@@ -11,21 +11,28 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.language.entities import BEFORE, EntitySpan
-from dialogist.language.people import NICKNAMES, has_names, name_mentions
+from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import NOBODY, People, may_be_word
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
-_TITLE = re.compile(
-    r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|"
-    r"officer|nurse|father|sister|captain|sergeant|hi|hello|hey|dear|thanks|thank you|"
-    r"(?:my|your|his|her|our) (?:wife|husband|brother|sister|son|daughter|friend|colleague|"
-    r"boss|manager|mother|father|mom|mum|dad|cousin|neighbou?r|partner|girlfriend|boyfriend))[.,]? \Z",
+# What stands before and after the names of people rather than of places and firms.
+_AHEAD = re.compile(
+    r"(?<![A-Za-z])(?:(?:mr|mrs|ms|mx|dr|prof)\.? |(?:miss|doctor|professor|sir|madam|uncle|aunt|"
+    r"auntie|officer|nurse|father|sister|captain|sergeant|hi|hello|hey|dear|thanks|thank you|met|"
+    r"told|asked|married|named|(?:speak|spoke|talk|talked|spoken) (?:to|with)|put (?:me|you) "
+    r"through to|(?:my|your|his|her|our) (?:wife|husband|brother|sister|son|daughter|friend|"
+    r"colleague|boss|manager|mother|father|mom|mum|dad|cousin|neighbou?r|partner|girlfriend|"
+    r"boyfriend)),? )\Z",
     re.I,
 )
+_BEHIND = re.compile(
+    r" (?:said|says|told|asked|thinks?|knows?|wants|forgot|laughed|cried|will (?:pick|be|come|call)|"
+    r"called me|is (?:coming|my|sick|ill|asleep|crying|her|his|driving|calling))(?![a-z])"
+)
 _HAN = re.compile("[\u4e00-\u9fff]")
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
 
 
 _BY_LENGTH = (CODE, "NATIONAL_ID")
@@ -208,7 +215,7 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         return
 
     def is_given(word: str) -> bool:
-        return word in privacy.given_names or word in NICKNAMES
+        return word in privacy.given_names or is_first_name(word)
 
     if not has_names(text):
         for word in _WORD.finditer(text):
@@ -220,7 +227,7 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         # A part of a known person's name is somebody's, too.
         is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
         ahead = text[max(0, mention.start - 24) : mention.start]
-        is_known = is_known or _TITLE.search(ahead) is not None
+        is_known = bool(is_known or _AHEAD.search(ahead) or _BEHIND.match(text, mention.end))
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 

@@ -47,7 +47,9 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
     back = table.restore_texts([*map(_text, _leaves(result)[0])])
     pairs = enumerate(zip(leaves, back, strict=True))
     originals = {n: leaf for n, (leaf, text) in pairs if masked[n].spans and leaf != text}
-    return result, replace(table, originals=originals)
+    table = replace(table, originals=originals, identity=dialogue.id)
+    identity, table = _masked_id(dialogue.id, privacy, table)
+    return replace(result, id=identity), table
 
 
 def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
@@ -62,7 +64,7 @@ def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
         n, text = next(texts)
         return table.originals.get(n, text if isinstance(leaf, str) else leaf)
 
-    return _walk(dialogue, change)
+    return replace(_walk(dialogue, change), id=table.identity)
 
 
 def _leaves(dialogue: Dialogue) -> tuple[list[_Leaf], list[str]]:
@@ -122,13 +124,16 @@ def _walk(dialogue: Dialogue, change: _Change) -> Dialogue:
 
 
 def _questions(said: tuple[Utterance, ...]) -> list[str]:
-    """For each turn the one before that may ask for it, over "yes" and "one moment"."""
+    """For each turn the one before that may ask for it, with those before "yes" and "go on"."""
     questions = []
     for n, turn in enumerate(said):
-        before = [u.text for u in said[max(0, n - _BACK) : n] if u.speaker != turn.speaker]
-        before = before if turn.speaker else [u.text for u in said[max(0, n - 1) : n]]
-        telling = [text for text in before if "?" in text or len(text[:80].split()) > _LISTENS]
-        questions.append((telling or before or [""])[-1])
+        asking = ""
+        for before in reversed(said[max(0, n - _BACK) : n]):
+            if before.speaker != turn.speaker or not turn.speaker:
+                asking = f"{before.text} {asking}" if asking else before.text
+                if len(before.text[:80].split()) > _LISTENS:
+                    break
+        questions.append(asking)
     return questions
 
 
@@ -164,7 +169,7 @@ class DialogueMasking:
         self.dialogues += 1
         self.with_masks += bool(table.values)
         self.counts += table.counts()
-        identity = masked_id(dialogue.id, self.privacy, table)
+        identity = masked.id
         self.ids += identity != dialogue.id
         self.equal += (is_equal := identity in self._seen)
         if identity != dialogue.id or is_equal:
@@ -173,14 +178,15 @@ class DialogueMasking:
         return replace(masked, id=identity), table
 
 
-def masked_id(identity: str, privacy: Privacy, table: MaskTable) -> str:
+def _masked_id(identity: str, privacy: Privacy, table: MaskTable) -> tuple[str, MaskTable]:
     """An id without what is personal beyond doubt: ids are numbers and codes by nature."""
     kept = replace(
         privacy,
         kinds=privacy.kinds - {CODE, "ORDER", "ID", "PLATE_NUM", "POSTCODE", "NATIONAL_ID"},
         names="none" if privacy.names == "none" else "speakers",
     )
-    return mask_text(identity, kept, table)[0].text
+    masked, grown = mask_text(identity, kept, table)
+    return masked.text, grown
 
 
 def mask_summary(

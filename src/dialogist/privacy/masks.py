@@ -67,7 +67,7 @@ class MaskTable:
     ``mentions[i]``: each mask in text ``i`` of the dialogue and the words behind it, in order (its
     texts: see `masking`). ``taken``: masks that the dialogue itself spelled, they are text.
     ``people``: whom names are told to mean. ``originals``: values of a dialogue, by their place
-    among its texts, that their masks alone do not bring back, such as numbers.
+    among its texts, that their masks alone do not bring back, such as numbers. ``identity``: its id.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +76,7 @@ class MaskTable:
     taken: frozenset[str] = frozenset()
     people: tuple[str, ...] = ()
     originals: Mapping[int, str | int | float] = field(default_factory=dict)
+    identity: str = ""
 
     @property
     def known(self) -> KnownData:
@@ -84,12 +85,6 @@ class MaskTable:
         kinds.update({words: mask_kind(mask) for mask, words in self.values.items()})
         telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
         return KnownData(KnownValues(telling), people_of(self.people))
-
-    def with_value(self, kind: str, words: str) -> tuple[Replaced, "MaskTable"]:
-        """A text that is one value of a kind, masked, and the table that knows it."""
-        numbering = _Numbering(self, {})
-        masked = numbering.mask(words, [EntitySpan(0, len(words), kind)])
-        return masked, numbering.table(self.mentions)
 
     def counts(self) -> Counter[str]:
         """Mentions that were masked in the dialogue, by kind."""

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from dialogist.language.people import NICKNAMES
-from dialogist.language.roles import role_of
+from dialogist.language.people import NAME_WORDS, NICKNAMES
+from dialogist.language.roles import ROLES, role_of
 from dialogist.language.tokens import SPEAKER_TAG, folded, word_set
 
 _TITLES = word_set("mr mrs ms miss mx dr prof doctor professor sir madam uncle aunt the and of de")
@@ -26,23 +26,25 @@ _NOBODY = re.compile(
     re.I,
 )
 # What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = _TITLES | word_set(
-    """
+_NO_PARTS = (
+    _TITLES
+    | ROLES
+    | word_set(
+        """
     support service services team help desk care sales manager center centre office department bank
     airlines airways airline company shop store hotel hospital restaurant chat live online official
     van von der den la le el di da du del bin al y und the a an in at from with for
     """
+    )
 )
 # Names that are words: in small letters they are the person only where somebody is addressed.
-_WORDS_TOO = word_set(
+_WORDS_TOO = NAME_WORDS | word_set(
     """
-    will mark bill may june april august rose grace hope faith joy rob jack art pat drew sue dawn
-    summer frank grant chase dean ray gene cliff dale glen heath lance lane max miles nick rich ruby
-    sandy sunny van victor wade ward west young white black brown green long king page price rice
-    short small wood woods stone banks bell cook day field fish ford fox gray hall hill hunt hunter
-    knight lake love mason mills parker piper pope power reed rich river rivers sharp singer smith
-    star steel street sweet taylor walker waters weeks wells winter worth jay lee so an do in on he
-    am me my be by go if is it no of or to up us we as at
+    am an angel as at august banks be bell black brown by cliff cook day do field fish ford fox
+    glen go gray green hall he heath hill hunt hunter if in is it jay king knight lake lance
+    lane lee long love me mills my no of on or page parker piper pope power price reed rice
+    river rivers sharp short singer small smith so star steel stone street sunny sweet taylor to
+    up us victor wade walker ward waters we weeks wells west white winter wood woods worth young
     """
 )
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")

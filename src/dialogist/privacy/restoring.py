@@ -5,8 +5,8 @@ none, or several, is an error: nobody's data may come back to somebody else.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError
+from dialogist.language.tokens import replaced
 from dialogist.privacy.masking import restore_dialogue
 from dialogist.privacy.masks import MASK_PATTERN, MaskTable, Mentions
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON, Dialogue, Summary, to_json
 
 
 class _TableLine(Config):
@@ -48,11 +49,11 @@ def content_of(transcript: str) -> str:
     return hashlib.sha256("\n".join(lines).encode(errors="surrogatepass")).hexdigest()
 
 
-def table_line(table: MaskTable, masked: Dialogue, original_id: str) -> str:
+def table_line(table: MaskTable, masked: Dialogue) -> str:
     """One line of JSON, without its end: the table of a masked dialogue."""
     return _TableLine(
         id=masked.id,
-        original_id=original_id,
+        original_id=table.identity,
         content=content_of(transcript_of(masked)),
         values=dict(table.values),
         mentions=table.mentions,
@@ -66,21 +67,12 @@ class KeptTable:
     """A table as a file keeps it; it restores, but does not know enough to mask further texts."""
 
     id: str
-    original_id: str
     content: str
     table: MaskTable
 
     def transcript(self, text: str) -> str:
-        """A masked transcript, as text, with everything put back.
-
-        Raises:
-            DataError: its masks are not those of the dialogue.
-        """
-        told = [pair for pairs in self.table.mentions for pair in pairs]
-        masks = [m[0] for m in MASK_PATTERN.finditer(text) if m[0] in self.table.values]
-        if masks != [mask for mask, _ in told[: len(masks)]]:
-            raise DataError("its masks are not those of the table")
-        words = iter(words for _, words in told)
+        """The masked transcript, which is of this content, with everything put back."""
+        words = (words for pairs in self.table.mentions for _, words in pairs)
         return MASK_PATTERN.sub(
             lambda m: _shown(next(words)) if m[0] in self.table.values else m[0], text
         )
@@ -92,65 +84,56 @@ class KeptTable:
             DataError: it is another, or was changed since.
         """
         try:
-            return replace(restore_dialogue(dialogue, self.table), id=self.original_id)
+            return restore_dialogue(dialogue, self.table)
         except ValueError:
             raise DataError("it was changed since it was masked") from None
 
-    def record(self, record: JSON, utterances: tuple[int, ...] = ()) -> JSON:
-        """A record on the dialogue, such as its summary: each mask in the words that it rests on.
+    def record(self, record: dict[str, JSON], turns: tuple[int, ...] = ()) -> dict[str, JSON]:
+        """A record on the dialogue: each mask in the words of one of its turns, if it is there."""
 
-        ``utterances`` are those of the evidence; a mask that they lack has its first words.
-        """
-        if isinstance(record, str):
-            return MASK_PATTERN.sub(lambda m: self._words(m[0], utterances), record)
-        if isinstance(record, list):
-            return [self.record(item, utterances) for item in record]
-        if isinstance(record, dict):
-            return {key: self.record(value, utterances) for key, value in record.items()}
-        return record
+        def back(value: JSON) -> JSON:
+            if isinstance(value, str):
+                return MASK_PATTERN.sub(lambda m: self.words(m[0], turns), value)
+            if isinstance(value, list):
+                return [*map(back, value)]
+            return {k: back(v) for k, v in value.items()} if isinstance(value, dict) else value
 
-    def _words(self, mask: str, utterances: tuple[int, ...]) -> str:
-        for n in utterances:
-            for one, words in self.table.mentions[2 * n + 1] if n >= 0 else ():
-                if one == mask:
-                    return words
-        return self.table.values.get(mask, mask)
+        return {key: back(value) for key, value in record.items()}
+
+    def words(self, mask: str, turns: tuple[int, ...]) -> str:
+        """What stands behind a mask in one of the turns, else at its first mention."""
+        pairs = (pair for n in turns for pair in self.table.mentions[2 * n + 1])
+        return next((words for one, words in pairs if one == mask), self.table.restore(mask))
 
 
 def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON]:
     """A summary's record, its statements in the words of the turns that they rest on.
 
     Raises:
-        DataError: the dialogue of the table does not have those turns.
+        DataError: it is no summary, or rests on turns that the table's dialogue does not have.
     """
-    text, statements = str(record.get("text", "")), record.get("statements")
-    pieces: list[str] = []
-    end = 0
-    done: list[JSON] = []
-    for part in statements if isinstance(statements, list) else []:
-        if not isinstance(part, dict):
-            continue
-        evidence = part.get("evidence")
-        spans = [s for s in evidence if isinstance(s, dict)] if isinstance(evidence, list) else []
-        turns = tuple(n for s in spans if isinstance(n := s.get("utterance"), int))
-        if any(2 * n + 1 >= len(kept.table.mentions) for n in turns):
-            raise DataError("it rests on turns that the dialogue of the table does not have")
-        back = kept.record(part, turns)
-        assert isinstance(back, dict)
-        first, last = part.get("start"), part.get("end")
-        if not (isinstance(first, int) and isinstance(last, int)):
-            first = last = -1
-        if end <= first <= last and text[first:last] == part.get("text"):
-            pieces += [str(kept.record(text[end:first])), str(back["text"])]
-            place = sum(map(len, pieces))
-            back |= {"start": place - len(pieces[-1]), "end": place}
-            end = last
-        done.append(back)
-    rest = kept.record({k: v for k, v in record.items() if k not in ("text", "statements", "id")})
-    assert isinstance(rest, dict)
-    new = {**rest, "text": "".join([*pieces, str(kept.record(text[end:]))]), "id": kept.original_id}
-    new |= {"statements": done} if "statements" in record else {}
-    return {key: new[key] for key in record}
+    summary = Summary.from_json(record)
+    parts = [(part, tuple(s.utterance for s in part.evidence)) for part in summary.statements]
+    if any(2 * n + 1 >= len(kept.table.mentions) for _, turns in parts for n in turns):
+        raise DataError("the summary rests on turns that the dialogue of the table does not have")
+
+    def words(mask: re.Match[str]) -> str:
+        at = mask.start()
+        turns = next((turns for part, turns in parts if part.start <= at < part.end), ())
+        return kept.words(mask[0], turns)
+
+    masks = MASK_PATTERN.finditer(summary.text)
+    text = replaced(summary.text, [(*mask.span(), words(mask)) for mask in masks])
+    statements: list[JSON] = [
+        {
+            **kept.record(to_json(part), turns),
+            "start": text.place(part.start),
+            "end": text.place(part.end),
+        }
+        for part, turns in parts
+    ]
+    own: dict[str, JSON] = {"id": kept.table.identity, "text": text.text, "statements": statements}
+    return {**kept.record(record), **own}
 
 
 class KeptTables:
@@ -168,22 +151,24 @@ class KeptTables:
             reason = getattr(error, "strerror", None) or "is not UTF-8"
             raise DataError(f"{path}: cannot be read: {reason}") from None
         self._path = path
-        self._tables = [_kept(text, f"{path}:{n}") for n, text in enumerate(lines, start=1)]
+        tables = [_kept(text, f"{path}:{n}") for n, text in enumerate(lines, start=1)]
         self._by_id: dict[str, list[KeptTable]] = {}
         self._by_content: dict[str, list[KeptTable]] = {}
-        for one in self._tables:
+        for one in tables:
             self._by_id.setdefault(one.id, []).append(one)
             self._by_content.setdefault(one.content, []).append(one)
 
-    def of_dialogue(self, identity: str | None, transcript: str) -> KeptTable:
-        """The table of a masked dialogue, by what it says; by its id if several say the same.
+    def of_dialogue(self, identity: str, transcript: str, is_sure: bool = True) -> KeptTable:
+        """The table of a masked dialogue, by its id and what it says.
+
+        Not ``is_sure``: the id is a file's name, which may be another now.
 
         Raises:
             DataError: there is none, or it is not sure which.
         """
         found = self._by_content.get(content_of(transcript), [])
         named = [one for one in found if one.id == identity]
-        return self._only(named or found, identity)
+        return self._only(named if named or is_sure else found, identity)
 
     def of_summary(self, identity: str) -> KeptTable:
         """The table of the dialogue that a summary names.
@@ -193,21 +178,16 @@ class KeptTables:
         """
         return self._only(self._by_id.get(identity, []), identity)
 
-    def all(self) -> Iterable[KeptTable]:
-        """All tables in order."""
-        return tuple(self._tables)
-
-    def _only(self, found: list[KeptTable], identity: str | None) -> KeptTable:
-        what = f"the dialogue '{identity}'" if identity else "a transcript"
+    def _only(self, found: list[KeptTable], identity: str) -> KeptTable:
         if not found:
             raise DataError(
-                f"{self._path}: no table fits {what}: it is not of this file, or was changed "
-                "since it was masked"
+                f"{self._path}: no table fits the dialogue '{identity}': it is not of this file, "
+                "or was changed since it was masked"
             )
         if any(one.table.mentions != found[0].table.mentions for one in found):
             raise DataError(
-                f"{self._path}: {len(found)} tables fit {what}, and their data differ: restore "
-                "from JSON lines, which keep ids, with the table of the same run"
+                f"{self._path}: {len(found)} tables fit the dialogue '{identity}', and their data "
+                "differ: restore from JSON lines, which keep ids, with the table of the same run"
             )
         return found[0]
 
@@ -220,18 +200,11 @@ def _kept(text: str, place: str) -> KeptTable:
         message = f"is no table of masks ({reason}): give a file of mask --table"
         raise DataError(f"{place}: {message}") from None
     table = MaskTable(
-        line.values, {}, line.mentions, frozenset(line.taken), originals=line.originals
+        line.values,
+        {},
+        line.mentions,
+        frozenset(line.taken),
+        originals=line.originals,
+        identity=line.original_id,
     )
-    return KeptTable(line.id, line.original_id, line.content, table)
-
-
-def blocks_of(text: str) -> Iterator[str]:
-    """The transcripts of a file, parted by ``---`` as `dialogist mask` writes them."""
-    block: list[str] = []
-    for line in text.splitlines(keepends=True):
-        if line.rstrip() == "---":
-            yield "".join(block)
-            block = []
-        else:
-            block.append(line)
-    yield "".join(block)
+    return KeptTable(line.id, line.content, table)
