@@ -5,11 +5,12 @@ import logging
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dialogist import __version__
 from dialogist.errors import Declined, DialogistError, ModelError, UsageError
@@ -20,6 +21,7 @@ from dialogist.records import (
     JSON,
     Coverage,
     Dialogue,
+    Draft,
     Sent,
     Statement,
     Status,
@@ -29,7 +31,7 @@ from dialogist.records import (
     Warning,
     to_json,
 )
-from dialogist.writers import SENT, Writer, open_writer
+from dialogist.writers import DRAFTED, SENT, Writer, open_writer
 
 if TYPE_CHECKING:
     from dialogist.forms.fill import FilledForm
@@ -120,6 +122,15 @@ class Summarizer:
             self.form = load_form(form)
         else:
             self.form = form
+        asked = (getattr(one, "chat", None) for one in (self.writer, self.verifier))
+        self.chats: list[Any] = [chat for chat in asked if chat is not None]
+        """The language models that write and verify."""
+
+    @property
+    def at_once(self) -> int:
+        """Dialogues at a time, in threads: as many as the writer or a model that is asked takes."""
+        servers = [int(chat.config.at_once) for chat in self.chats if hasattr(chat, "config")]
+        return max(1, self.writer.at_once, *servers)
 
     def summarize(
         self,
@@ -162,7 +173,7 @@ class Summarizer:
         if isinstance(dialogues, str) or not isinstance(dialogues, Iterable):
             kind = type(dialogues).__name__
             raise UsageError(f"{kind} where a list of dialogues is wanted: see Dialogue.from_text")
-        if self.writer.at_once > 1:
+        if self.at_once > 1:
             return self._in_threads(_checked(dialogues), chosen)
         return (self.result(dialogue, chosen) for dialogue in _checked(dialogues))
 
@@ -173,11 +184,11 @@ class Summarizer:
         from concurrent.futures import Future, ThreadPoolExecutor  # few writers need it
 
         waiting: deque[Future[Result]] = deque()
-        with ThreadPoolExecutor(self.writer.at_once) as pool:
+        with ThreadPoolExecutor(self.at_once) as pool:
             try:
                 for dialogue in dialogues:
                     waiting.append(pool.submit(self.result, dialogue, options))
-                    if len(waiting) > 2 * self.writer.at_once:
+                    if len(waiting) > 2 * self.at_once:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
@@ -196,8 +207,16 @@ class Summarizer:
             "options": to_json(options),
         }
 
-    def result(self, dialogue: Dialogue, options: SummaryOptions) -> Result:
+    def result(
+        self,
+        dialogue: Dialogue,
+        options: SummaryOptions,
+        on_statement: Callable[[Statement], None] | None = None,
+    ) -> Result:
         """The result of one dialogue; what goes wrong is its status ``error``.
+
+        ``on_statement`` hears each statement of a language model that is written and grounded,
+        ``unverified``, while it writes on; not where masks come last.
 
         Raises:
             ModelError: the writer can write nothing at all.
@@ -206,7 +225,7 @@ class Summarizer:
         sent: dict[str, Sent] = {}
         SENT.set(sent)
         try:
-            result = self._result(dialogue, options)
+            result = self._result(dialogue, options, on_statement)
         except ModelError:
             raise
         except Declined as error:
@@ -227,7 +246,12 @@ class Summarizer:
         )
         return replace(result, summary=summary)
 
-    def _result(self, dialogue: Dialogue, options: SummaryOptions) -> Result:
+    def _result(
+        self,
+        dialogue: Dialogue,
+        options: SummaryOptions,
+        on_statement: Callable[[Statement], None] | None,
+    ) -> Result:
         """mask -> write -> ground -> form."""
         notes: tuple[str, ...] = ()
         masks: tuple[Dialogue, MaskTable] | None = None
@@ -255,6 +279,9 @@ class Summarizer:
         summary = refused(dialogue, self.writer.language)
         if summary is not None:
             return Result(summary, dialogue, None, notes)
+        DRAFTED.set(None)
+        if on_statement is not None and (masks is None or dialogue is masks[0]):
+            DRAFTED.set(partial(_tell, on_statement, dialogue))
         begin = time.perf_counter()
         written = self.writer.write(dialogue, self.form, options)
         wrote = time.perf_counter()
@@ -285,6 +312,11 @@ class Summarizer:
             summary = replace(summary, statements=bare)
             filled = filled.without_evidence() if filled is not None else None
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
+
+
+def _tell(on_statement: Callable[[Statement], None], dialogue: Dialogue, draft: Draft) -> None:
+    for statement in ground(dialogue, [draft]):
+        on_statement(statement)
 
 
 def summary_of(dialogue: Dialogue, statements: list[Statement], options: SummaryOptions) -> Summary:

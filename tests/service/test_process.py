@@ -117,7 +117,7 @@ def test_settings_come_from_file_environment_and_flags(tmp_path):
     found = load_settings(tmp_path / "service.yaml", {"host": "::1", "store": None}, environment)
     assert (found.port, found.queue_requests, found.host, found.writer) == (2, 7, "::1", "123")
     with pytest.raises(ConfigError, match="did you mean 'DIALOGIST_SERVE_PORT'"):
-        load_settings(None, {}, {"DIALOGIST_SERVE_PROT": "2"})
+        load_settings(None, {}, {"DIALOGIST_SERVE_POTR": "2"})
     with pytest.raises(ConfigError, match="DIALOGIST_SERVE_PORT: key 'port'"):
         load_settings(None, {}, {"DIALOGIST_SERVE_PORT": "many"})
 

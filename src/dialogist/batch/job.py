@@ -20,18 +20,18 @@ from dialogist.batch.work import (
     Pool,
     RayPool,
     RecordLine,
+    ThreadPool,
     Work,
     failure_line,
     packed,
     place_of,
 )
-from dialogist.errors import DataError, DialogistError
+from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.records import JSON, Dialogue
 
 SHARD_SIZE = 1_000
 MOST_JOB_SHARD = 1 << 24
 """Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
-_GROUP = 20  # dialogues that a worker is given at a time
 _DEATHS_IN_A_ROW = 5  # of dialogues alone: something else is wrong
 
 
@@ -129,14 +129,19 @@ def run_job(
         UsageError: another process is at this job, or it was begun with other settings.
         DialogistError: the input is not what it was, or something cannot be read or written.
     """
-    settings = plan.work.open().settings
+    opened = plan.work.open()
+    if opened.threads and (plan.workers > 1 or plan.engine == "ray"):
+        raise UsageError(
+            "one process asks a language model, which keeps one budget: leave --workers and "
+            "--engine out (?at_once= says how many requests at a time)"
+        )
     cut: dict[str, JSON] = {"form": plan.sink.form, "shard_size": plan.shard_size}
     with Journal.alone(plan.folder, {**description, **cut}) as journal:
         if plan.restart:
             journal.clear()  # first: killed between the two, parts without a journal are refused
             plan.sink.clear()
         plan.sink.begin(new=not journal.exists)
-        journal.begin(settings, plan.grown)
+        journal.begin(opened.settings, plan.grown)
         lost = [shard for shard in journal.done.values() if not plan.sink.holds(shard)]
         if lost:
             journal.forget(shard.number for shard in lost)
@@ -149,6 +154,8 @@ def run_job(
         if plan.engine == "ray":
             most = max(plan.workers, plan.max_workers)
             pool = RayPool(plan.work, most, plan.time_limit, plan.address)
+        elif opened.threads:
+            pool = ThreadPool(opened, plan.time_limit)
         else:
             pool = LocalPool(plan.work, plan.workers, plan.time_limit)
         try:
@@ -179,10 +186,10 @@ class _Run:
     def finish(self, items: Iterable[SourceItem]) -> Totals:
         """Do all that is missing."""
         for shard in self._missing(items):
-            for start in range(0, len(shard.lines), _GROUP):
+            for start in range(0, len(shard.lines), self._pool.group):
                 while len(self._at_work) >= self._pool.most:
                     self._collect()
-                group = self._pool.submit(shard.lines[start : start + _GROUP])
+                group = self._pool.submit(shard.lines[start : start + self._pool.group])
                 self._at_work[group] = shard, start
         while self._at_work:
             self._collect()
@@ -228,7 +235,7 @@ class _Run:
             self._pool.renew()
             dead += self._take_done()
         for shard, start in dead:
-            for place, line in enumerate(shard.lines[start : start + _GROUP], start):
+            for place, line in enumerate(shard.lines[start : start + self._pool.group], start):
                 self._keep(shard, place, [self._alone(shard, line)])
         self._progress(JobProgress(self._done, self._failed, self._kept))
 

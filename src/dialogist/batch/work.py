@@ -1,7 +1,8 @@
-"""What workers do: lines of dialogues in, lines of records out; in processes or in a Ray cluster.
+"""What workers do: lines of dialogues in, lines of records out; in processes or in a Ray cluster,
+or in threads where a language model is asked.
 
-Both run `make_records`. A worker that dies or takes too long breaks what it had; the job asks for
-it again, one dialogue at a time.
+Processes run `make_records`. A worker that dies or takes too long breaks what it had; the job asks
+for it again, one dialogue at a time.
 """
 
 import faulthandler
@@ -9,8 +10,9 @@ import json
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
@@ -30,6 +32,7 @@ from dialogist.records import (
     to_json,
 )
 from dialogist.summarizer import Summarizer
+from dialogist.writers import GIVEN_UP
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 Engine = Literal["local", "ray"]
 RecordLine: TypeAlias = tuple[str, str]
 """The status of a summary, and its record as a line of JSON without its end."""
+
+GROUP = 20
+"""Dialogues that a process is given at a time."""
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 """Processes work side by side, each by one thread: so the same bytes come of any number."""
@@ -46,11 +52,13 @@ class Opened(NamedTuple):
     """A writer that is ready to work.
 
     ``settings``: everything but the dialogues that the records depend on. ``records`` gives the
-    summary of each dialogue as JSON values, in order.
+    summary of each dialogue as JSON values, in order. ``threads`` of one process are best to call
+    it, each with a dialogue, where it waits for the server of a language model; else 0.
     """
 
     settings: Mapping[str, JSON]
     records: Callable[[Iterable[Dialogue]], Iterator[Mapping[str, Any]]]
+    threads: int = 0
 
 
 class Work(Protocol):
@@ -73,11 +81,14 @@ class SummaryWork:
     def open(self) -> Opened:
         """Load the writer."""
         summarizer = Summarizer(self.writer, self.verifier, self.form)
+        threads = summarizer.at_once if any(hasattr(c, "config") for c in summarizer.chats) else 0
 
         def records(dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
+            if threads:
+                return (summarizer.result(one, self.options).to_json() for one in dialogues)
             return (result.to_json() for result in summarizer.results(dialogues, self.options))
 
-        return Opened(summarizer.settings(self.options), records)
+        return Opened(summarizer.settings(self.options), records, threads)
 
 
 def packed(item: SourceItem) -> bytes:
@@ -131,29 +142,66 @@ def make_records(work: Work, lines: Sequence[bytes], seconds: float) -> list[Rec
     global _opened
     if _opened is None or _opened[0] != work:
         _opened = work, work.open()
-    items = [unpacked(line) for line in lines]
-    made = _opened[1].records(item for item in items if isinstance(item, Dialogue))
+    made = _records(_opened[1], lines)
     records = []
     with open(os.devnull, "w") as nowhere:
         try:
-            for item in items:
+            for _ in lines:
                 faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
-                values = item.to_json() if isinstance(item, Summary) else next(made)
-                records.append(record_line(values))
+                records.append(next(made))
         finally:
             faulthandler.cancel_dump_traceback_later()
     return records
 
 
+def _records(opened: Opened, lines: Sequence[bytes]) -> Iterator[RecordLine]:
+    items = [unpacked(line) for line in lines]
+    made = opened.records(item for item in items if isinstance(item, Dialogue))
+    for item in items:
+        yield record_line(item.to_json() if isinstance(item, Summary) else next(made))
+
+
+class ThreadPool:
+    """Threads of this process that wait for a language model: with one budget and one cache.
+
+    Each has one dialogue, so none waits for another. Who takes too many ``seconds`` asks no more.
+    """
+
+    deaths: tuple[type[Exception], ...] = ()
+    group = 1
+
+    def __init__(self, opened: Opened, seconds: float) -> None:
+        self._opened, self._seconds = opened, seconds
+        self._pool = ThreadPoolExecutor(opened.threads)
+        self.most = 2 * opened.threads
+
+    def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
+        """Have some lines worked on."""
+        return self._pool.submit(self._made, lines)
+
+    def _made(self, lines: Sequence[bytes]) -> list[RecordLine]:
+        end, reason = time.monotonic() + self._seconds, f"gave no answer for {self._seconds:g} s"
+        GIVEN_UP.set(lambda: reason if time.monotonic() > end else "")
+        return list(_records(self._opened, lines))
+
+    def renew(self) -> None:
+        """Nothing dies here."""
+
+    def close(self) -> None:
+        """Begin nothing more; what was asked is still kept in the cache."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
 class LocalPool:
-    """Processes of this machine: ``most`` groups of lines at a time; ``deaths`` are what a future
-    ends with whose worker died.
+    """Processes of this machine: ``most`` groups of ``group`` lines at a time; ``deaths`` are what
+    a future ends with whose worker died.
 
     They are forked from a server that has our code loaded and nothing else: starting one takes no
     time, and it inherits no thread and no lock.
     """
 
     deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)
+    group = GROUP
 
     def __init__(self, work: Work, workers: int, seconds: float) -> None:
         os.environ.update(_ONE_THREAD)
@@ -203,6 +251,8 @@ def _end_with_parent() -> None:
 class RayPool:
     """Tasks of a Ray cluster, one started here or a running one; each takes a CPU."""
 
+    group = GROUP
+
     def __init__(self, work: Work, workers: int, seconds: float, address: str = "") -> None:
         with needs_extra("--engine ray", "ray"):
             import ray
@@ -239,4 +289,4 @@ class RayPool:
         self._ray.shutdown()
 
 
-Pool: TypeAlias = LocalPool | RayPool
+Pool: TypeAlias = LocalPool | RayPool | ThreadPool

@@ -31,7 +31,6 @@ from dialogist.cli.flags import (
     WriterName,
     open_summarizer,
     summary_options,
-    writer_flags,
 )
 from dialogist.cli.inputs import (
     Column,
@@ -49,7 +48,8 @@ from dialogist.cli.inputs import (
 from dialogist.cli.summarize_command import tally
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
-from dialogist.records import JSON, Dialogue, SummaryOptions, to_json
+from dialogist.records import JSON, Dialogue, Sent, SummaryOptions, to_json
+from dialogist.writers import writer_names
 
 if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
@@ -84,7 +84,7 @@ def batch(
         Literal["jsonl", "parquet"], typer.Option("--format", "-f", help="Form of the parts.")
     ] = "jsonl",
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes, each with a writer and one thread.")
+        int, typer.Option(min=1, max=256, help="Processes that write; a language model needs one.")
     ] = 1,
     max_workers: Annotated[
         int,
@@ -172,7 +172,7 @@ def batch(
     options = summary_options(
         speaker, length, words, focus, perspective, mask, mask_names, evidence, unsupported
     )
-    named = writer_flags(writer, verify, verifier, prompt, cache, send_unmasked)
+    named = writer_names(writer, verify, verifier, prompt, cache, send_unmasked)
     read = read_options(
         input_format,
         column,
@@ -286,17 +286,23 @@ class _JobMeter:
             note(f"{failed}; the others are done", own=True)
 
 
-def estimate(total: int | None, rate: float, size: float) -> str:
+def estimate(
+    total: int | None, rate: float, size: float, tokens: float = 0, cost: float = 0
+) -> str:
     """What so many dialogues cost: ``estimate: 100,000 dialogues at 52/s: 32 min, 310 MB``.
 
-    ``rate``: dialogues a second; ``size``: bytes of a record.
+    ``rate``: dialogues a second; ``size``: bytes of a record; ``tokens``, ``cost``: of a language
+    model for each dialogue.
     """
     count, every = (1_000, "every ") if total is None else (total, "")
     seconds, megabytes = count / rate, count * size / 1e6
     duration = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     duration = duration if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
     space = f"{megabytes:.3g} MB" if megabytes < 1_000 else f"{megabytes / 1_000:.3g} GB"
-    return f"estimate: {every}{counted(count, 'dialogues')} at {rate:,.3g}/s: {duration}, {space}"
+    more = f", {count * tokens:,.0f} tokens" if tokens else ""
+    more += f", which cost {count * cost:,.2f}" if cost else ""
+    shown = counted(count, "dialogues")
+    return f"estimate: {every}{shown} at {rate:,.3g}/s: {duration}, {space}{more}"
 
 
 def _show_sample(
@@ -311,23 +317,30 @@ def _show_sample(
     from dialogist.batch.work import record_line
     from dialogist.render import text_of
 
-    failed, done, seconds, size = 0, 0, 0.0, 0
-    for item in islice(items_of(origins, read, note), count):
-        if not isinstance(item, Dialogue):
-            failed += 1
-            note(str(item))
-            continue
-        begun = time.perf_counter()
-        result = summarizer.result(item, options)
-        seconds += time.perf_counter() - begun
-        done += 1
+    items = list(islice(items_of(origins, read, note), count))
+    dialogues = [item for item in items if isinstance(item, Dialogue)]
+    failed, size = len(items) - len(dialogues), 0
+    for problem in items:
+        if not isinstance(problem, Dialogue):
+            note(str(problem))
+    paid: list[Sequence[Sent]] = []
+    begun = time.perf_counter()
+    for result in summarizer.results(dialogues, options):
         status, line = record_line(result.to_json())
         size += len(line)
         failed += status == "error"
+        if not any(sent.cached for sent in result.summary.sent):
+            paid.append(result.summary.sent)
         print(text_of(result))
-    if done:
-        cost = estimate(_expected(origins), done / seconds, size / done)
-        note(f"{cost}, by one worker", own=True)
+    if dialogues:
+        done, seconds = len(dialogues), time.perf_counter() - begun
+        asked = [one for sent in paid for one in sent]
+        tokens = sum(one.tokens_in + one.tokens_out for one in asked) / max(1, len(paid))
+        cost = sum(one.cost or 0.0 for one in asked) / max(1, len(paid))
+        told = estimate(_expected(origins), done / seconds, size / done, tokens, cost)
+        way = f"{summarizer.at_once} at a time" if summarizer.at_once > 1 else "by one worker"
+        free = "" if paid else "; tokens not known, the answers were in the cache (--cache off)"
+        note(f"{told}, {way}{free}", own=True)
     return 3 if failed else 0
 
 

@@ -8,7 +8,6 @@ import typer
 from dialogist.cli.console import silence
 from dialogist.cli.inputs import pairs
 from dialogist.cli.output_formats import Facts
-from dialogist.errors import UsageError
 from dialogist.records import (
     Length,
     MaskedNames,
@@ -19,7 +18,6 @@ from dialogist.records import (
 )
 
 if TYPE_CHECKING:
-    from dialogist.grounding.verification import VerifyMode
     from dialogist.summarizer import Summarizer
 
 FORMAT_HELP = "Form of the output (default: by the suffix of --output, else {usual})."
@@ -185,32 +183,6 @@ def summary_options(
     return SummaryOptions(
         length, words, focus, perspective, names, mask, mask_names, evidence, unsupported
     )
-
-
-def writer_flags(
-    writer: str,
-    verify: "VerifyMode" = "auto",
-    verifier: str = "",
-    prompt: Path | None = None,
-    cache: str | None = None,
-    send_unmasked: bool = False,
-) -> tuple[str, str]:
-    """The flags as the names of a writer and a verifier, for `Summarizer`.
-
-    Raises:
-        UsageError: flags do not go together.
-    """
-    if verifier and verify not in ("auto", "model"):
-        raise UsageError(f"--verifier {verifier} goes with --verify model")
-    if not (prompt or cache or send_unmasked):
-        return writer, verifier or verify
-    from dialogist.writers import with_settings
-
-    shared = {"cache": cache, "send_unmasked": "true" if send_unmasked else ""}
-    named = with_settings(writer, {"prompt": prompt and prompt.absolute(), **shared})
-    if prompt and named == writer:
-        raise UsageError("--prompt goes with a --writer that is a language model")
-    return named, with_settings(verifier, shared) if verifier else verify
 
 
 def open_summarizer(writer: tuple[str, str], form: str | None) -> "Summarizer":

@@ -10,7 +10,7 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli.console import note
-from dialogist.cli.flags import OutputFile
+from dialogist.cli.flags import AllowNetwork, OutputFile
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError, needs_extra
 from dialogist.language.tokens import counted
@@ -38,12 +38,26 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
     writer: Annotated[
-        str | None, typer.Option(help="Who writes: highlights, endpoint:URL#MODEL ...")
+        str | None,
+        typer.Option(help="Who writes: highlights, ollama:MODEL, openai:URL#MODEL ..."),
+    ] = None,
+    verify: Annotated[
+        str | None, typer.Option(help="Who judges what is written: auto, model, local, rules.")
+    ] = None,
+    verifier: Annotated[
+        str | None, typer.Option(help="Another language model judges, named as for --writer.")
+    ] = None,
+    unsupported: Annotated[
+        str | None, typer.Option(help="What nothing supports: quote, mark or drop it.")
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Another prompt for a language model.")
     ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
     ] = None,
     config: ConfigFile = None,
+    allow_network: AllowNetwork = False,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):
@@ -51,10 +65,11 @@ def serve(
         from dialogist.service.server import app_of, listen_at, run
         from dialogist.service.settings import load_settings
         from dialogist.service.tables import open_store
-        from dialogist.writers import open_writer
+        from dialogist.summarizer import Summarizer
     flags = {"host": host, "port": port, "store": store, "writer": writer, "workers": workers}
+    flags |= {"verify": verify, "verifier": verifier, "unsupported": unsupported, "prompt": prompt}
     settings = load_settings(config, flags)
-    open_writer(settings.writer)  # told before a process starts, and not in its log
+    Summarizer(*settings.writers)  # told before a process starts, and not in its log
     with listen_at(settings) as listener:  # before a key is made
         engine = open_store(settings.store_url)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

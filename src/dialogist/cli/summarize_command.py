@@ -37,7 +37,6 @@ from dialogist.cli.flags import (
     WriterName,
     open_summarizer,
     summary_options,
-    writer_flags,
 )
 from dialogist.cli.inputs import (
     Column,
@@ -64,6 +63,7 @@ from dialogist.cli.output_formats import (
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue
+from dialogist.writers import writer_names
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
@@ -144,7 +144,7 @@ def summarize_files(
         evidence=not no_evidence,
         unsupported=unsupported,
     )
-    named = writer_flags(writer, verify, verifier, prompt, cache, send_unmasked)
+    named = writer_names(writer, verify, verifier, prompt, cache, send_unmasked)
     read = read_options(
         input_format,
         column,

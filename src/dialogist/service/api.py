@@ -3,8 +3,8 @@
 import hashlib
 import json
 import time
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cache, partial
 from importlib import resources
 from typing import Annotated, Any
 
@@ -16,9 +16,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
 from dialogist.language.tokens import counted
-from dialogist.records import JSON
+from dialogist.records import JSON, Statement, to_json
 from dialogist.service import reviews, stored_batches, tables
 from dialogist.service.guards import (
+    UNBUFFERED,
     Service,
     announced_size,
     authorized,
@@ -43,6 +44,7 @@ from dialogist.service.requests import (
     options_of,
     timeout_of,
 )
+from dialogist.service.work_queue import followed
 from dialogist.summarizer import Result
 
 router = APIRouter()
@@ -61,16 +63,39 @@ async def post_summary(request: Request) -> Response:
 
 @router.post("/v1/summaries/stream")
 async def stream_summary(request: Request) -> Response:
-    """Summarize one dialogue; the statements come as server-sent events, then the whole."""
-    result, headers = await _summary(request)
-    values: dict[str, Any] = result.to_json()
+    """Summarize one dialogue; the statements come as server-sent events, then the whole.
 
-    parts = [*(("statement", part) for part in values["statements"]), ("summary", values)]
-    events = (f"event: {name}\ndata: {json.dumps(p, ensure_ascii=False)}\n\n" for name, p in parts)
-    return Response("".join(events), media_type="text/event-stream", headers=headers)
+    While a language model writes, each statement comes as a ``draft`` first, not verified yet.
+    What fails after that comes as a ``problem``.
+    """
+    drafts, task = await followed(partial(_summary, request))
+    headers = UNBUFFERED | (task.result()[1] if task.done() else {})
+
+    async def events() -> AsyncIterator[str]:
+        async for draft in drafts:
+            yield _event("draft", to_json(draft))
+        try:
+            result, where = await task
+        except Problem as problem:
+            yield _event("problem", problem.to_json(request.state.request_id))
+            return
+        values: dict[str, Any] = result.to_json()
+        for part in values["statements"]:
+            yield _event("statement", part)
+        yield _event("summary", values)
+        if where:
+            yield _event("stored", {**where})
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 
 
-async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
+def _event(name: str, value: JSON) -> str:
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
+
+
+async def _summary(
+    request: Request, on_statement: Callable[[Statement], None] | None = None
+) -> tuple[Result, dict[str, str]]:
     """Hold a place, have the request read and answered, and store the summary if that was asked.
 
     Returns the headers of the reply, too: they say where it is stored.
@@ -81,7 +106,10 @@ async def _summary(request: Request) -> tuple[Result, dict[str, str]]:
         body = await read_body(request, settings.max_body, settings.receive_seconds)
         async with until_left(request) as leaves:
             given, result = await service.queue.summarize(
-                lambda: _read(request, body, service, key), settings.deadline_seconds, leaves
+                lambda: _read(request, body, service, key),
+                service.queue.deadline,
+                leaves,
+                on_statement,
             )
     if not given.for_review:
         return result, {}
@@ -112,7 +140,7 @@ def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryR
         raise Problem("invalid_options", "review must be true or false")
     if for_review and "reviews" not in key.scopes:
         raise Problem("forbidden", "this key lacks the scope reviews")
-    seconds = timeout_of(values.get("timeout_ms"), service.settings.deadline_seconds)
+    seconds = timeout_of(values.get("timeout_ms"), service.queue.deadline)
     return build_request(dialogue, options, notes, seconds, for_review)
 
 
@@ -265,22 +293,25 @@ async def post_chat(request: Request) -> Response:
             return build_request(dialogue_of_text(_transcript(asked), ""), Options())
 
         async with until_left(request) as leaves:
-            _, result = await queue.summarize(read, settings.deadline_seconds, leaves)
+            _, result = await queue.summarize(read, queue.deadline, leaves)
     summary = result.summary
+    if summary.status == "error":
+        raise Problem("writer_failed", "try again; /v1/summaries says why")
+    refusal = {"refusal": summary.reason} if summary.status == "refused" else {}
     shared: dict[str, JSON] = {
         "id": f"chatcmpl-{request.state.request_id}",
         "created": int(time.time()),
         "model": summary.writer,
     }
     content = summary.text or summary.reason
+    message: JSON = {"role": "assistant", "content": content, **refusal}
     if is_stream:
         pieces: list[str] = []
-        for delta, reason in (({"role": "assistant", "content": content}, None), ({}, "stop")):
+        for delta, reason in ((message, None), ({}, "stop")):
             part = {"index": 0, "delta": delta, "finish_reason": reason}
             chunk = {**shared, "object": "chat.completion.chunk", "choices": [part]}
             pieces.append(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n")
         return Response("".join([*pieces, "data: [DONE]\n\n"]), media_type="text/event-stream")
-    message: JSON = {"role": "assistant", "content": content}
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
     words, written = summary.coverage.words_read, len(content.split())
     usage: JSON = {

@@ -51,6 +51,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 
+UNBUFFERED = {"X-Accel-Buffering": "no"}
+"""Of replies that come in parts: a proxy before the service passes each on at once."""
+
 
 class Envelope:
     """The outermost layer: request ids, headers, counts, one log line, and no reply but ours."""

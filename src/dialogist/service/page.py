@@ -1,27 +1,30 @@
 """The page: paste a transcript, check the summary against it, correct it, approve it.
 
-All of it works without JavaScript; the script adds dropping files, lighting up evidence, editing
-in place, copying and keys.
+All of it works without JavaScript, statements that appear while a language model writes included;
+the script adds dropping files, lighting up evidence, editing in place, copying and keys.
 """
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib import resources
+from typing import Any
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from fastapi import APIRouter
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from dialogist import __version__
 from dialogist.forms.form_file import bundled_forms
-from dialogist.records import JSON, MaskStage
+from dialogist.records import JSON, MaskStage, Statement
 from dialogist.service import reviews, tables
 from dialogist.service.api import Identity
 from dialogist.service.guards import (
     COOKIE,
+    UNBUFFERED,
     authorized,
     check_same_site,
     identified,
@@ -40,7 +43,9 @@ from dialogist.service.requests import (
     dialogue_of_text,
     options_of,
 )
-from dialogist.service.view import SummaryView, edits_between, lines_of, view_of
+from dialogist.service.view import edits_between, lines_of, view_of
+from dialogist.service.work_queue import followed
+from dialogist.summarizer import Result
 
 router = APIRouter(include_in_schema=False)
 
@@ -77,10 +82,17 @@ _PAGES = Environment(
 )
 
 
-def _page(request: Request, name: str, status: int = 200, **values: object) -> Response:
+def _page(request: Request, name: str, status: int = 200, **values: Any) -> Response:
+    return HTMLResponse(_text(request, name, **values), status)
+
+
+def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
+    """A page as HTML, or one block of it."""
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
-    text = _PAGES.get_template(f"{name}.html.j2").render({**shared, **values})
-    return HTMLResponse(text, status)
+    template = _PAGES.get_template(f"{name}.html.j2")
+    if not block:
+        return template.render({**shared, **values})
+    return "".join(template.blocks[block](template.new_context({**shared, **values})))
 
 
 def problem_page(request: Request, problem: Problem) -> Response:
@@ -166,39 +178,75 @@ async def home(request: Request) -> Response:
     await authorized(request, "summaries")
     done = request.query_params.get("done", "")
     notice = {"approved": "Approved.", "edited": "Your edit is recorded.", "rejected": "Rejected."}
-    return _home(request, _EMPTY, notice=notice.get(done, ""))
+    return _page(request, "home", **_home(_EMPTY, notice=notice.get(done, "")))
 
 
-def _home(
-    request: Request,
-    form: Mapping[str, str],
-    view: SummaryView | None = None,
-    problem: str = "",
-    notice: str = "",
-    status: int = 200,
-) -> Response:
-    values = {"form": form, "view": view, "problem": problem, "notice": notice, "review": ""}
-    return _page(request, "home", status, forms=list(bundled_forms()), **values)
+def _home(form: Mapping[str, str], **values: Any) -> dict[str, Any]:
+    usual = {"form": form, "view": None, "problem": "", "notice": "", "review": ""}
+    return {**usual, "forms": list(bundled_forms()), **values}
 
 
 @router.post("/")
 async def summarize_form(request: Request) -> Response:
-    """Summarize the transcript of the form, and show both side by side."""
+    """Summarize the transcript of the form, and show both side by side.
+
+    What a language model writes is sent as it comes, above the place of the whole.
+    """
     service, key = await authorized(request, "summaries")
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     form["form"] = form["form"] or form.get("template", "")
-    try:
-        with service.queue.place(len(form["text"])):
+    queue = service.queue
+
+    async def summarized(on_statement: Callable[[Statement], None]) -> Result:
+        with queue.place(len(form["text"])):
             async with until_left(request) as leaves:
-                seconds = service.settings.deadline_seconds
-                _, result = await service.queue.summarize(lambda: _read(form), seconds, leaves)
+                _, result = await queue.summarize(
+                    lambda: _read(form), queue.deadline, leaves, on_statement
+                )
+        return result
+
+    drafts, task = await followed(summarized)
+    for_review = form["review"] and "reviews" in key.scopes
+    if not (task.done() or for_review):
+        return StreamingResponse(
+            _written(request, form, drafts, task), media_type="text/html", headers=UNBUFFERED
+        )
+    values, status = await _outcome(form, task)
+    if for_review and values["view"]:
+        stored = await service.stored(reviews.add_review, key.id, task.result())
+        return RedirectResponse(f"/reviews/{stored}", 303)
+    return _page(request, "home", status, **values)
+
+
+async def _outcome(
+    form: Mapping[str, str], task: asyncio.Task[Result]
+) -> tuple[dict[str, Any], int]:
+    """What the page shows of some work, and the status of the reply; the text of the form stays
+    where there is no summary."""
+    try:
+        result = await task
     except Problem as problem:
         words = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
-        return _home(request, form, problem=words, status=problem.status)
-    if form["review"] and "reviews" in key.scopes:
-        stored = await service.stored(reviews.add_review, key.id, result)
-        return RedirectResponse(f"/reviews/{stored}", 303)
-    return _home(request, form, view_of(result.dialogue, result.to_json()))
+        return _home(form, problem=words), problem.status
+    summary = result.summary
+    if summary.status in ("error", "refused"):
+        return _home(form, problem=f"Not summarized: {summary.reason}."), 502
+    return _home(form, view=view_of(result.dialogue, result.to_json())), 200
+
+
+async def _written(
+    request: Request,
+    form: Mapping[str, str],
+    drafts: AsyncIterator[Statement],
+    task: asyncio.Task[Result],
+) -> AsyncIterator[str]:
+    """The page in parts: its head, each statement as it is written, the whole in their place."""
+    head, between, end = _text(request, "writing").split("<!--more-->")
+    yield head
+    async for draft in drafts:
+        yield _text(request, "writing", "statement", draft=draft)
+    values, _ = await _outcome(form, task)
+    yield between + _text(request, "home", "main", **values) + end
 
 
 def _read(form: Mapping[str, str]) -> SummaryRequest:

@@ -5,9 +5,10 @@ A problem never repeats what the client sent: replies end up in logs and on scre
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.responses import Response
+
+from dialogist.records import JSON
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -33,6 +34,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "rate_limited": (429, "Too many requests with this key"),
     "client_closed": (499, "The client left"),
     "internal": (500, "Something went wrong"),
+    "writer_failed": (502, "The writer gave nothing that can be used"),
     "queue_full": (503, "All places are taken"),
     "draining": (503, "The service is stopping"),
     "store_unavailable": (503, "The store cannot be used"),
@@ -53,7 +55,12 @@ class Problem(Exception):
 
     def response(self, request_id: str) -> Response:
         """Return the reply with this problem as its body."""
-        body: dict[str, Any] = {
+        body = json.dumps(self.to_json(request_id))
+        return Response(body, self.status, self.headers, MEDIA_TYPE)
+
+    def to_json(self, request_id: str) -> dict[str, JSON]:
+        """What a reply says of this problem."""
+        return {
             "type": f"urn:dialogist:problem:{self.code}",
             "title": self.title,
             "status": self.status,
@@ -61,7 +68,6 @@ class Problem(Exception):
             "detail": self.detail,
             "request_id": request_id,
         }
-        return Response(json.dumps(body), self.status, self.headers, MEDIA_TYPE)
 
     @property
     def headers(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ or done raises a `Problem`.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
@@ -27,6 +27,7 @@ from dialogist.records import (
     MaskedNames,
     MaskStage,
     Perspective,
+    Statement,
     SummaryOptions,
     Unsupported,
     Warning,
@@ -56,7 +57,7 @@ class Options(Config):
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
     mask: MaskStage | None = None
     mask_names: MaskedNames = "none"
-    unsupported: Unsupported = "quote"
+    unsupported: Unsupported | None = Field(None, description="Default: as the service is set.")
 
 
 QUERY = (*(name for name in Options.model_fields if name != "speakers"), "template")
@@ -68,7 +69,7 @@ class SummaryRequest:
     """One dialogue, and what is to be done with it.
 
     ``unread`` says what was sent beside what is read. ``seconds``: the deadline. ``for_review``:
-    it is to be stored.
+    it is to be stored. ``settles``: it says itself what becomes of what nothing supports.
     """
 
     dialogue: Dialogue
@@ -77,10 +78,19 @@ class SummaryRequest:
     unread: tuple[str, ...] = ()
     seconds: float = 0.0
     for_review: bool = False
+    settles: bool = False
 
-    def result(self, summarizer: Summarizer) -> Result:
-        """Have it summarized."""
-        result = summarizer.result(self.dialogue, self.options)
+    def result(
+        self,
+        summarizer: Summarizer,
+        unsupported: Unsupported = "quote",
+        on_statement: Callable[[Statement], None] | None = None,
+    ) -> Result:
+        """Have it summarized; ``unsupported``: as the service is set."""
+        options = self.options
+        if not self.settles:
+            options = replace(options, unsupported=unsupported)
+        result = summarizer.result(self.dialogue, options, on_statement)
         more = tuple(Warning("input", message) for message in self.unread)
         summary = replace(result.summary, warnings=result.summary.warnings + more)
         return replace(result, summary=summary)
@@ -114,7 +124,7 @@ def build_request(
     if options.form is not None and options.form not in bundled_forms():
         names = ", ".join(bundled_forms())
         raise Problem("invalid_options", f"options: form: use one of {names}")
-    given = options.model_dump(exclude={"form", "speakers"})
+    given = options.model_dump(exclude={"form", "speakers"}, exclude_none=True)
     try:
         chosen = SummaryOptions(**given, names=options.speakers)
     except UsageError as error:  # of rules between options: each value by itself was checked
@@ -134,7 +144,10 @@ def build_request(
     fields = dialogue.metadata.get(PROFILE)
     if isinstance(fields, dict):
         unread.append(f"profile: {shortlist(fields)}: not read; {_FIELDS}")
-    return SummaryRequest(dialogue, chosen, options.form, tuple(unread), seconds, for_review)
+    settles = options.unsupported is not None
+    return SummaryRequest(
+        dialogue, chosen, options.form, tuple(unread), seconds, for_review, settles
+    )
 
 
 def dialogue_of(record: JSON) -> Dialogue:

@@ -319,4 +319,4 @@ def app_of(settings: Settings) -> FastAPI:
         log_event("stopped with work that took too long")
         os._exit(0)
 
-    return create_app(settings, store, lambda: Summarizer(settings.writer), leave)
+    return create_app(settings, store, lambda: Summarizer(*settings.writers), leave)

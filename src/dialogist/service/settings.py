@@ -10,20 +10,31 @@ from pydantic import Field
 
 from dialogist.config import Config, override, read_yaml
 from dialogist.errors import ConfigError, nearest
+from dialogist.grounding.verification import VerifyMode
+from dialogist.records import Unsupported
+from dialogist.writers import asks_a_server, with_settings, writer_names
 
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
+
+TEAM = ("writer", "verify", "verifier", "unsupported")
+"""What the environment sets for all commands, as ``DIALOGIST_WRITER``; the file counts more."""
 
 
 class Settings(Config):
     """What an operator can set; sizes are in bytes, times in seconds.
 
     ``host``, ``port``: where it listens. ``workers``: processes that share the address, each with
-    its own queue. ``store``: an SQLAlchemy URL. ``writer``: its name (`dialogist.writers`).
+    its own queue. ``store``: an SQLAlchemy URL. ``writer``: its name (`dialogist.writers`);
+    ``verify``, ``verifier``: who judges what is written (`VerifyMode`, another writer's name);
+    ``unsupported``: what becomes of what nothing supports, where a request does not say (the page
+    marks it); ``prompt``: a file with another prompt. Answers of a language model are kept on disk
+    only where its name says so (``?cache=on``).
     ``max_body``, ``max_batch_body``: size of a request. ``max_depth``: levels of JSON.
     ``max_dialogues``: of a stored batch. ``receive_seconds``: time to send a body.
     ``queue_requests``, ``queue_bytes``, ``queue_seconds``: beyond them requests are refused before
-    they are read. ``deadline_seconds``: time to answer. ``rate_per_minute``: requests of a key, in
+    they are read. ``deadline_seconds``: time to answer; 30 by default, and ``queue_seconds`` 5;
+    with a language model 180 and 30. ``rate_per_minute``: requests of a key, in
     each process. ``retention_days``: when stored content is deleted. ``session_hours``: how long a
     person stays signed in. ``drain_seconds``: time to stop.
     """
@@ -33,6 +44,10 @@ class Settings(Config):
     workers: int = Field(1, ge=1, le=256)
     store: str = ""
     writer: str = "highlights"
+    verify: VerifyMode = "auto"
+    verifier: str = ""
+    unsupported: Unsupported = "quote"
+    prompt: str = ""
     max_body: int = Field(1 << 20, ge=1024, le=1 << 30)
     max_batch_body: int = Field(32 << 20, ge=1024, le=1 << 30)
     max_depth: int = Field(32, ge=4, le=200)
@@ -40,8 +55,8 @@ class Settings(Config):
     receive_seconds: float = Field(15, gt=0, le=600)
     queue_requests: int = Field(64, ge=1, le=100_000)
     queue_bytes: int = Field(16 << 20, ge=1024)
-    queue_seconds: float = Field(5, gt=0)
-    deadline_seconds: float = Field(30, gt=0, le=3600)
+    queue_seconds: float | None = Field(None, gt=0)
+    deadline_seconds: float | None = Field(None, gt=0, le=3600)
     rate_per_minute: int = Field(600, ge=1)
     retention_days: float = Field(30, gt=0)
     session_hours: float = Field(12, gt=0)
@@ -58,6 +73,16 @@ class Settings(Config):
             return False
 
     @property
+    def writers(self) -> tuple[str, str]:
+        """The names of the writer and of the verifier, for `Summarizer`."""
+        prompt = Path(self.prompt) if self.prompt else None
+        writer, verifier = (
+            with_settings(name, {"cache": "off"}) if asks_a_server(name) else name
+            for name in writer_names(self.writer, self.verify, self.verifier, prompt)
+        )
+        return writer, verifier
+
+    @property
     def store_url(self) -> str:
         """The store; by default a file in the user's folder."""
         folder = Path(os.environ.get("DIALOGIST_HOME") or Path.home() / ".dialogist")
@@ -69,13 +94,16 @@ def load_settings(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """Read the settings of a service.
+    """Read the settings of a service: the environment of all commands, ``file``, the environment
+    of the service, flags; the last one counts.
 
     Raises:
         ConfigError: a setting is unknown or out of range; says where it was given.
     """
-    values = read_yaml(file) if file is not None else {}
-    Settings.parse(values, str(file))
+    given_in_file = read_yaml(file) if file is not None else {}
+    Settings.parse(given_in_file, str(file))
+    team = {n: text for n in TEAM if (text := environment.get(f"DIALOGIST_{n.upper()}"))}
+    values: dict[str, Any] = {**team, **given_in_file}
     for variable, text in environment.items():
         if not variable.startswith(PREFIX):
             continue

@@ -32,7 +32,8 @@ from dialogist.service.work_queue import WorkQueue
 
 T = TypeVar("T")
 
-_LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
+_LEASE = 60.0  # seconds that a process may take for an item, from when it begins it, at least
+_AWAY = 2.0  # seconds until an item is tried again whose writer cannot be used
 _PAUSE = 0.5  # seconds between looks at the store, when there is nothing to do
 _FORGET_EVERY = 3600.0
 _PAGE = 200  # results read at a time
@@ -123,11 +124,11 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
     tables.clear_log(engine)
 
 
-def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
+def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEASE) -> list[Item]:
     """Lease items that nobody works on, the oldest first; gives up those begun too often."""
     items, now = tables.items, time.time()
     # A lease that ends later than any can is of a clock that went wrong.
-    is_over = (items.c.lease < now) | (items.c.lease > now + _LEASE)
+    is_over = (items.c.lease < now) | (items.c.lease > now + seconds)
     free = (items.c.state == "waiting") & is_over
     oldest = (
         sa.select(items, tables.batches.c.options)
@@ -141,7 +142,7 @@ def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
         rows = connection.execute(oldest.with_for_update(skip_locked=True, of=items)).all()
         for row in rows:
             here = (items.c.batch_id == row.batch_id) & (items.c.number == row.number)
-            taken = {"owner": owner, "lease": now + _LEASE, "tries": row.tries + 1}
+            taken = {"owner": owner, "lease": now + seconds, "tries": row.tries + 1}
             if row.tries >= _MOST_TRIES:
                 taken = _failed(row.number, row.dialogue, Problem("internal"))
             is_ours = connection.execute(sa.update(items).where(here, free).values(taken)).rowcount
@@ -217,7 +218,9 @@ class Runner:
         if not self._queue.has_spare_time:
             return False
         # So few at a time that a request never waits long behind them.
-        leased = await self._stored(lease_items, self._owner, 2 * self._queue.threads)
+        threads, seconds = self._queue.threads, max(_LEASE, 2 * self._queue.deadline)
+        most = 2 if threads == 1 else threads - 1
+        leased = await self._stored(lease_items, self._owner, most, seconds)
         await asyncio.gather(*map(self._finish, leased))
         return bool(leased)
 
@@ -228,11 +231,12 @@ class Runner:
 
         values: dict[str, Any]
         try:
-            _, result = await self._queue.summarize(read, _LEASE / 2)
+            _, result = await self._queue.summarize(read, self._queue.deadline)
             values = {"state": "done", "result": result.to_json(), "dialogue": None}
         except Problem as problem:
             if problem.status == 503:  # of ours: it was not the item's try
-                values = {"lease": 0.0, "tries": item.tries - 1}
+                again = time.time() + _AWAY if problem.code == "writer_unavailable" else 0.0
+                values = {"lease": again, "tries": item.tries - 1}
             else:
                 values = _failed(item.number, item.dialogue, problem)
         await self._stored(finish_item, item, self._owner, values)

@@ -7,19 +7,23 @@ As many threads work as the writer takes dialogues at a time: one for highlights
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dialogist.errors import ModelError
+from dialogist.records import Statement, to_json
 from dialogist.service.problems import Problem
-from dialogist.service.prometheus import Metrics, log_failure
+from dialogist.service.prometheus import Metrics, log_event, log_failure
 from dialogist.service.requests import SummaryRequest
 from dialogist.service.settings import Settings
 from dialogist.summarizer import Result, Summarizer
+from dialogist.writers import GIVEN_UP
 
+T = TypeVar("T")
+_USUAL, _OF_MODELS = (30.0, 5.0), (180.0, 30.0)  # deadline_seconds, queue_seconds by default
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 _LOOK = 0.02  # seconds between two looks at whether all work is done
 
@@ -42,13 +46,44 @@ class _Wait:
             self.limit.reschedule(self.since + seconds)
 
 
+async def followed(
+    begin: Callable[[Callable[[Statement], None]], Coroutine[Any, Any, T]],
+) -> tuple[AsyncIterator[Statement], asyncio.Task[T]]:
+    """The statements that some work tells of as they are written, and the task that it is.
+
+    Comes back with the first one; where there is none, once the task is done.
+    """
+    loop, told = asyncio.get_running_loop(), asyncio.Queue[Statement | None]()
+
+    def tell(statement: Statement) -> None:
+        loop.call_soon_threadsafe(told.put_nowait, statement)
+
+    task = loop.create_task(begin(tell))
+
+    def end(task: asyncio.Task[T]) -> None:
+        told.put_nowait(None)
+        if not task.cancelled():
+            task.exception()  # if the client has left, nobody else looks at it
+
+    task.add_done_callback(end)
+    first = await told.get()
+
+    async def statements() -> AsyncIterator[Statement]:
+        statement = first
+        while statement is not None:
+            yield statement
+            statement = await told.get()
+
+    return statements(), task
+
+
 class WorkQueue:
     """Takes requests from the event loop, has threads work on them, and answers in the loop."""
 
     def __init__(self, summarizer: Summarizer, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self.threads = max(1, summarizer.writer.at_once)
-        self._pool = ThreadPoolExecutor(self.threads, "dialogist-work")
+        self.threads = 0
+        self._pool = ThreadPoolExecutor(1)
         self._lock = threading.Lock()
         self._requests = self._bytes = self._at_work = 0
         self._cost = _FIRST_GUESS
@@ -59,6 +94,13 @@ class WorkQueue:
         """Use another writer from the next request on."""
         self.summarizer = summarizer
         self._by_form: dict[str | None, Summarizer] = {None: summarizer}
+        deadline, longest = _OF_MODELS if summarizer.chats else _USUAL
+        self.deadline = self._settings.deadline_seconds or deadline
+        self._longest_wait = self._settings.queue_seconds or longest
+        if self.threads != summarizer.at_once:
+            self.threads, before = summarizer.at_once, self._pool
+            self._pool = ThreadPoolExecutor(self.threads, "dialogist-work")
+            before.shutdown(wait=False)  # it ends what it has
 
     @property
     def is_ready(self) -> bool:
@@ -71,8 +113,8 @@ class WorkQueue:
         return not self._is_closing and self._requests < self._settings.queue_requests / 2
 
     def _wait(self) -> float:
-        """The seconds that those who hold places will take, about."""
-        return self._requests * self._cost / self.threads
+        """The seconds until a thread is free for one request more, about."""
+        return max(0, self._requests + 1 - self.threads) * self._cost / self.threads
 
     @contextmanager
     def place(self, size: int) -> Iterator[None]:
@@ -87,7 +129,7 @@ class WorkQueue:
             raise Problem("draining", "another instance may answer", _FIRST_GUESS)
         if self._requests and (
             self._requests >= limits.queue_requests
-            or self._wait() > limits.queue_seconds
+            or self._wait() > self._longest_wait
             or self._bytes + size > limits.queue_bytes
         ):
             self._metrics.rejected.labels("queue_full").inc()
@@ -105,8 +147,11 @@ class WorkQueue:
         read: Callable[[], SummaryRequest],
         seconds: float,
         leaves: asyncio.Task[None] | None = None,
+        on_statement: Callable[[Statement], None] | None = None,
     ) -> tuple[SummaryRequest, Result]:
         """Have a thread ``read`` a request and summarize it; ``leaves`` ends when the client does.
+
+        ``on_statement`` is called in that thread, see `Summarizer.result`.
 
         Raises:
             Problem: the deadline passed, the client left, or ``read`` raises it.
@@ -117,7 +162,7 @@ class WorkQueue:
         with self._lock:
             self._at_work += 1
         try:
-            future = loop.run_in_executor(self._pool, self._work, read, wait)
+            future = loop.run_in_executor(self._pool, self._work, read, wait, on_statement)
         except RuntimeError:  # the pool was closed
             with self._lock:
                 self._at_work -= 1
@@ -140,9 +185,13 @@ class WorkQueue:
         raise Problem("deadline", "send less, or allow more time", self._wait())
 
     def _work(
-        self, read: Callable[[], SummaryRequest], wait: _Wait
+        self,
+        read: Callable[[], SummaryRequest],
+        wait: _Wait,
+        on_statement: Callable[[Statement], None] | None,
     ) -> tuple[SummaryRequest, Result]:
         """In a thread: read and summarize, unless nobody waits any more."""
+        GIVEN_UP.set(lambda: "nobody waits for the answer any more" if wait.is_over else "")
         began = time.monotonic()
         try:
             if wait.is_over:
@@ -156,7 +205,12 @@ class WorkQueue:
             by_form, shared = self._by_form, self.summarizer  # `use` may replace both meanwhile
             if request.form not in by_form:
                 by_form[request.form] = Summarizer(shared.writer, shared.verifier, request.form)
-            result = request.result(by_form[request.form])
+            unsupported = self._settings.unsupported
+            result = request.result(by_form[request.form], unsupported, on_statement)
+            for sent in result.summary.sent:
+                log_event("sent", **to_json(sent))
+            if wait.is_over:
+                raise Problem("deadline")
             self._metrics.statuses.labels(result.summary.status).inc()
             took = time.monotonic() - began
             self._metrics.worked.observe(took)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlencode
 
 from dialogist.errors import UsageError, nearest
-from dialogist.records import Dialogue, Sent, SummaryOptions, WriterOutput
+from dialogist.records import Dialogue, Draft, Sent, SummaryOptions, WriterOutput
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form
@@ -33,6 +33,12 @@ OWN_WRITERS = {
 
 SENT: ContextVar[dict[str, Sent] | None] = ContextVar("SENT", default=None)
 """What this thread has sent since somebody put an empty mapping here, by address."""
+
+DRAFTED: ContextVar[Callable[[Draft], None] | None] = ContextVar("DRAFTED", default=None)
+"""Who hears of the drafts of this thread's dialogue while a writer still writes, if it can tell."""
+
+GIVEN_UP: ContextVar[Callable[[], str]] = ContextVar("GIVEN_UP", default=str)
+"""Why nobody waits for this thread's dialogue any more; empty: somebody does, so go on asking."""
 
 
 class Writer(Protocol):
@@ -100,9 +106,36 @@ def with_settings(name: str, settings: Mapping[str, object]) -> str:
 
     Of a writer that is no language model the name stays as it is.
     """
-    if "language_model" not in OWN_WRITERS.get(re.split("[:?#]", name)[0], ""):
+    if not asks_a_server(name):
         return name
     before = name.partition("?")[2]
     given = {part.partition("=")[0] for part in before.split("&")}
     more = {key: value for key, value in settings.items() if value and key not in given}
     return name + ("&" if before else "?") * bool(more) + urlencode(more)
+
+
+def asks_a_server(name: str) -> bool:
+    """Whether a writer's name is that of a language model behind a server."""
+    return "language_model:" in OWN_WRITERS.get(re.split("[:?#]", name)[0], "")
+
+
+def writer_names(
+    writer: str,
+    verify: str = "auto",
+    verifier: str = "",
+    prompt: Path | None = None,
+    cache: str | None = None,
+    send_unmasked: bool = False,
+) -> tuple[str, str]:
+    """Settings as the names of a writer and a verifier, for `dialogist.summarizer.Summarizer`.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+    if verifier and verify not in ("auto", "model"):
+        raise UsageError(f"--verifier {verifier} goes with --verify model")
+    shared = {"cache": cache, "send_unmasked": "true" if send_unmasked else ""}
+    named = with_settings(writer, {"prompt": prompt and prompt.absolute(), **shared})
+    if prompt and not asks_a_server(writer):
+        raise UsageError("--prompt goes with a --writer that is a language model")
+    return named, with_settings(verifier, shared) if verifier else verify

@@ -31,6 +31,7 @@ class AnswerCache:
                 path, timeout=30, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing
             self._database.execute("CREATE TABLE IF NOT EXISTS answers (key PRIMARY KEY, content)")
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{path}: no cache of answers: {error} (cache=off)") from None

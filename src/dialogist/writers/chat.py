@@ -33,7 +33,7 @@ from dialogist.errors import (
 from dialogist.files import network_allowed
 from dialogist.language.tokens import counted
 from dialogist.records import Sent
-from dialogist.writers import SENT
+from dialogist.writers import GIVEN_UP, SENT
 from dialogist.writers.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ class ChatModel:
         """The answer, and whether it was cut at ``max_tokens``; ``on_text`` hears it as it comes.
 
         Raises:
-            DataError: there is no usable answer, or the budget does not allow it.
+            DataError: there is no usable answer, the budget does not allow it, or nobody waits for
+                it any more (`GIVEN_UP`).
             Declined: the model declines.
             ModelError: the server cannot be reached, or refuses the key or the model.
         """
@@ -185,6 +186,7 @@ class ChatModel:
             if on_text is not None:
                 on_text(kept)
             return kept, False
+        _check_wanted()
         estimate = (len(system) + len(user)) // CHARACTERS_A_TOKEN
         self._reserve(estimate)
         spent: tuple[int, int] | None = None
@@ -283,6 +285,7 @@ class ChatModel:
                 for choice in chunk.choices[:1]:
                     finish = choice.finish_reason or finish
                     refusal = getattr(choice.delta, "refusal", None) or refusal
+                    _check_wanted()
                     if choice.delta.content:
                         content += choice.delta.content
                         on_text(content)
@@ -347,6 +350,11 @@ class ChatModel:
         LOGGER.debug(
             "%s: %s", self.host, "from the cache" if cached else f"{tokens_in}+{tokens_out} tokens"
         )
+
+
+def _check_wanted() -> None:
+    if reason := GIVEN_UP.get()():
+        raise DataError(reason)
 
 
 def parsed_address(address: str, kind: str = "openai") -> tuple[str, str, ChatConfig]:
@@ -415,6 +423,7 @@ def _bounded_transport(seconds: float, at_once: int, has_key: bool) -> "httpx.Ba
 
     class Transport(httpx.HTTPTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
+            _check_wanted()  # before each try
             deadline = time.monotonic() + seconds
             if not has_key:  # the client insists on one
                 request.headers.pop("Authorization", None)

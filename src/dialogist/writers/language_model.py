@@ -5,7 +5,7 @@ merged by the model. To another machine a dialogue is sent masked, and what come
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +13,8 @@ from dialogist.errors import DataError, Declined
 from dialogist.language.tokens import counted
 from dialogist.privacy.outbound import outbound
 from dialogist.records import Dialogue, Draft, SummaryOptions, Warning, WriterOutput
-from dialogist.writers.answers import drafts_of, is_refusal
+from dialogist.writers import DRAFTED
+from dialogist.writers.answers import drafts_of, is_refusal, objects_in, without_thoughts
 from dialogist.writers.chat import CHARACTERS_A_TOKEN, ChatModel, prompt_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,13 @@ class Chat(Protocol):
     @property
     def context(self) -> int: ...
 
-    def complete(self, system: str, user: str, schema: Mapping[str, Any]) -> tuple[str, bool]: ...
+    def complete(
+        self,
+        system: str,
+        user: str,
+        schema: Mapping[str, Any],
+        on_text: Callable[[str], None] | None = None,
+    ) -> tuple[str, bool]: ...
 
 
 class LanguageModelWriter:
@@ -79,7 +86,8 @@ class LanguageModelWriter:
     def write(
         self, dialogue: Dialogue, form: "Form | None", options: SummaryOptions
     ) -> WriterOutput:
-        """The model's statements, each with the lines that it cites.
+        """The model's statements, each with the lines that it cites; `DRAFTED` hears each of a
+        dialogue that fits into one window as soon as it is whole.
 
         Raises:
             DataError: there is no usable answer for this dialogue.
@@ -90,14 +98,28 @@ class LanguageModelWriter:
         sections = [s for s in form.sections if holds_of(s)] if form is not None else []
         words = sum(len(u.text.split()) for u in dialogue.utterances)
         system = self._instruction(options, sections, words, _CONVERSATION)
-        schema = answer_schema(sections)
         room = (self.chat.context - self._max_tokens) * CHARACTERS_A_TOKEN - len(system)
         lines = list(numbered_lines(sent.dialogue))
         windows = list(windows_of(lines, max(500, room)))
         drafts: list[Draft] = []
         warnings: list[Warning] = []
+        hear, heard = DRAFTED.get(), 0
+
+        def on_text(content: str) -> None:
+            nonlocal heard
+            answer = without_thoughts(content)
+            if answer.count("}") <= heard or not any(objects_in(answer, "text")):
+                return
+            titles = [section.title for section in sections]
+            whole = drafts_of(answer, len(dialogue.utterances), titles)
+            for draft in list(_within(whole, options.words))[heard:]:
+                heard += 1
+                if hear is not None:
+                    hear(sent.restored(draft))
+
+        listens = on_text if hear is not None and len(windows) == 1 else None
         for window in windows:
-            drafts += self._drafts(system, window, schema, dialogue, sections, warnings)
+            drafts += self._drafts(system, window, dialogue, sections, warnings, listens)
         while len(windows) > 1:
             system = self._instruction(options, sections, words, _NOTES)
             notes = [_note(draft) for draft in drafts]
@@ -106,7 +128,7 @@ class LanguageModelWriter:
                 break  # they get no shorter: all of them are kept
             drafts = []
             for window in windows:
-                drafts += self._drafts(system, window, schema, dialogue, sections, warnings)
+                drafts += self._drafts(system, window, dialogue, sections, warnings)
         return WriterOutput(
             tuple(map(sent.restored, _within(drafts, options.words))), tuple(warnings)
         )
@@ -138,12 +160,13 @@ class LanguageModelWriter:
         self,
         system: str,
         lines: Sequence[str],
-        schema: Mapping[str, Any],
         dialogue: Dialogue,
         sections: "Sequence[FormSection]",
         warnings: list[Warning],
+        on_text: Callable[[str], None] | None = None,
     ) -> list[Draft]:
-        content, is_cut = self.chat.complete(system, "\n".join(lines), schema)
+        schema = answer_schema(sections)
+        content, is_cut = self.chat.complete(system, "\n".join(lines), schema, on_text)
         titles = [section.title for section in sections]
         drafts = drafts_of(content, len(dialogue.utterances), titles)
         if is_refusal(content) and not any(draft.lines for draft in drafts):

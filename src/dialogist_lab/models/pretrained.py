@@ -281,7 +281,9 @@ class HubModel:
         positions = getattr(config, "max_position_embeddings", None) or 512
         self.context = int(positions) if positions < 1 << 20 else 8192
 
-    def complete(self, system: str, user: str, schema: object) -> tuple[str, bool]:
+    def complete(
+        self, system: str, user: str, schema: object, on_text: object = None
+    ) -> tuple[str, bool]:
         """The answer; a summarizer (T5, BART, Pegasus) reads the lines alone and writes text."""
         if self._writes_anew:
             text = "summarize: " + re.sub(r"^\[\d+\] ", "", user, flags=re.MULTILINE)
