@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 
 from dialogist.records import FIRST_INSTANT, EvidenceSpan, Utterance
 
+PROVED = ("quoted", "supported", "")
+"""Verdicts of statements behind which the numbers of their lines are enough."""
+
 _LONGEST = 160  # characters of an utterance that is shown whole
 _ROUND = 60  # characters kept on each side of a cited stretch
 _MOST = 400  # characters of a stretch
@@ -14,10 +17,10 @@ _LEADING = "+-=0123456789"
 
 
 def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
-    """A verdict as it stands behind a statement; nothing behind a quote."""
-    if verdict in ("quoted", ""):
+    """A verdict as it stands behind a statement; nothing behind one that is proved."""
+    if verdict in PROVED:
         return ""
-    why = f": {printable('; '.join(reasons))}" if verdict == "contradicted" and reasons else ""
+    why = f": {printable('; '.join(reasons))}" if verdict != "unverified" and reasons else ""
     return f"({verdict}{why})"
 
 

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from dialogist.plain_text import labels_of, plain, printable, quotations, time_in_words, verdict_of
+from dialogist.plain_text import (
+    PROVED,
+    labels_of,
+    plain,
+    printable,
+    quotations,
+    time_in_words,
+    verdict_of,
+)
 from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary
 
 if TYPE_CHECKING:
@@ -77,10 +85,12 @@ def text_of(result: "Result", bare: bool = False) -> str:
         lines = []
         for statement in summary.statements:
             lines.append(printable(statement.text) + _behind(statement, result.dialogue))
-            if statement.verdict != "quoted":
+            if statement.verdict not in PROVED:
                 said = result.dialogue.utterances
                 lines += [f"{_BELOW}{line}" for line in quotations(statement.evidence, said)]
-    lines += [] if bare else _times(result)
+    if not bare:
+        told = [w.message for w in summary.warnings if w.message != summary.reason]
+        lines += [*_times(result), *(f"Note: {printable(message)}" for message in told)]
     if summary.status != "ok" and (summary.status == "error" or not bare):
         lines += [*[""] * bool(lines), f"Status: {status_of(summary)}"]
     return "".join(f"{line}\n" for line in lines)
@@ -97,7 +107,7 @@ def markdown_of(result: "Result") -> str:
         lines = [f"## {plain(summary.id) or 'Dialogue'}", ""]
         for statement in summary.statements:
             lines.append(f"- {plain(statement.text)}{_behind(statement, result.dialogue, '*')}")
-            if statement.verdict != "quoted":
+            if statement.verdict not in PROVED:
                 said = result.dialogue.utterances
                 quotes = quotations(statement.evidence, said)
                 lines += [f"{_BELOW}- {plain(line)}" for line in quotes]
@@ -129,16 +139,19 @@ def status_of(summary: Summary) -> str:
 
 
 def _behind(statement: Statement, dialogue: Dialogue, emphasis: str = "") -> str:
-    """The verdict of a statement, or of a quote where it was said; then its fields."""
+    """Where a statement that is proved was said, or the verdict of another; then its fields."""
     profile = dialogue.profile
     escape = plain if emphasis else printable
     fields = (
         (name, profile.get(name.removeprefix(PROFILE_PREFIX), "")) for name in statement.profile
     )
     parts = [escape(f"({name.replace('.', ': ', 1)} {value})") for name, value in fields]
-    if statement.verdict == "quoted":
+    if statement.verdict in PROVED:
         labels = labels_of(dialogue.utterances)
-        cited = dict.fromkeys(labels[span.utterance] for span in statement.evidence)
+        numbers = [span.utterance for span in statement.evidence]
+        if statement.verdict == "supported":  # a quote has them in its own order
+            numbers.sort()
+        cited = dict.fromkeys(labels[number] for number in numbers)
         parts = [*(escape(f"[{label}]") for label in cited), *parts]
     else:
         verdict = verdict_of(statement.verdict, statement.reasons)

@@ -56,6 +56,7 @@ def test_text() -> None:
         '    [1] Ann: "Can you lend me *fifty* dollars?"',
         '    [2] Bo: "Yes. [2J"',
         "All is <b>well</b>. (unverified)",
+        "Note: it was_cut",
         "",
         "Status: warning: nobody says 15",
     ]

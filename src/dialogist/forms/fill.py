@@ -14,7 +14,7 @@ from dialogist.forms.key_points import LabelledSentence, load_pack
 from dialogist.forms.sentences import Finding, Talk, quote
 from dialogist.forms.typed_fields import TypedValue, Values, has_cue
 from dialogist.language.detection import language_of
-from dialogist.plain_text import labels_of, plain, printable, quotations, verdict_of
+from dialogist.plain_text import PROVED, labels_of, plain, printable, quotations, verdict_of
 from dialogist.records import (
     JSON,
     PROFILE_PREFIX,
@@ -406,7 +406,7 @@ def form_as_text(filled: FilledForm, utterances: Sequence[Utterance]) -> str:
         in_list = True
         for entry in section.entries:
             lines.append(f"- {_worded(entry, printable, labels)}")
-            if entry.verdict != "quoted":
+            if entry.verdict not in PROVED:
                 lines += [f"    {line}" for line in quotations(entry.evidence[:1], utterances)]
         lines += [f"  ({section.more} more)"] if section.more else []
         lines += [f"  {printable(section.says)}"] if not section.entries else []

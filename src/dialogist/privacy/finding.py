@@ -29,7 +29,8 @@ _AHEAD = re.compile(
 )
 _BEHIND = re.compile(
     r" (?:said|says|told|asked|thinks?|knows?|wants|forgot|laughed|cried|"
-    r"will (?:pick|be|come|call)|called me|is (?:coming|my|sick|ill|asleep|crying|her|his|driving|calling))(?![a-z])"
+    r"will (?:pick|be|come|call)|called me|"
+    r"is (?:coming|my|sick|ill|asleep|crying|her|his|driving|calling))(?![a-z])"
 )
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
