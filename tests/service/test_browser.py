@@ -4,11 +4,14 @@ Skipped where playwright or Debian's Chromium are not installed.
 """
 
 import contextlib
+import json
 import shutil
 from urllib.parse import quote
 
 import httpx2
 import pytest
+from tests.chat_server import ChatServer
+from tests.core.test_language_model import statements, verdicts
 from tests.service.conftest import listening
 
 from dialogist.records import Draft, WriterOutput
@@ -151,6 +154,27 @@ def test_the_main_job_needs_no_script(chromium, service):
         page.fill("#after", "All is well.")
         page.click("#approve button.main")
         assert "Your edit is recorded." in page.text_content("main")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_statements_appear_while_a_model_writes(chromium, tmp_path, script):
+    """And give way to the whole, with a script and without one."""
+    pytest.importorskip("openai")
+    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    both = json.dumps(json.loads(statements("A porter comes.")) | json.loads(verdicts("supported")))
+    with ChatServer(both, seconds=1.0) as server:
+        writer = f"openai:{server.url}#tiny?cache=off"
+        with listening(engine, writer) as port:
+            service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
+            with signed_in(chromium, service, java_script_enabled=script) as page:
+                page.fill("#text", TALK)
+                page.click("form#ask button.main", no_wait_after=True)
+                page.wait_for_selector(".writing .said")
+                assert not page.locator("#statements").count()
+                page.wait_for_selector("#statements")
+                assert page.text_content("#statements .kind") == "supported"
+                assert not page.is_visible(".writing")
+    engine.dispose()
 
 
 class Parrot:
