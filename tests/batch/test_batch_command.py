@@ -88,7 +88,7 @@ def test_a_sample(dialogist, calls, tmp_path):
         (("-o", "out", "--since", "yesterday"), b"--since yesterday: write a date"),
         (("-o", "out", "--since", "2999-01-01"), b"no file was changed since then"),
         (("-o", "out", "--watch", "5", "--restart"), b"--watch goes neither with"),
-        (("-o", "out", "--max-workers", "4"), b"go with --engine ray"),
+        (("-o", "out", "--address", "a:1"), b"goes with --engine ray"),
         (("-o", "out", "--writer", "nosuch"), b"writer 'nosuch': there is none"),
     ],
 )

@@ -237,7 +237,7 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
         assert text.endswith("I want to return the shoes.")
 
 
-def test_internal_notes_keep_the_numbers_of_the_others(engine):
+def test_internal_notes_are_left_out_and_counted(engine):
     said = [
         {"speaker": "Ann", "text": "I want to return the shoes that I bought on Monday."},
         {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
@@ -246,10 +246,7 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
     body = {"utterances": said, "options": {"length": "long"}}
     reply = ask(engine, post("/v1/summaries", body)).json()
     [evidence] = [s["evidence"] for s in reply["statements"] if "refund" in s["text"]]
-    assert {one["utterance"] for one in evidence} == {2}
-    assert reply["coverage"]["utterances"] == len(said)
-    assert [one["message"] for one in reply["warnings"]] == [
-        "1 internal note (public=false) not read"
-    ]
+    assert {one["utterance"] for one in evidence} == {1}
+    assert reply["utterances"][1] == {"speaker": "Bo", "text": said[2]["text"]}
+    assert reply["reading"]["left_out"] == {"internal notes": 1}
     assert "liar" not in json.dumps(reply)
-    assert "utterances" not in reply

@@ -40,7 +40,7 @@ class JobPlan:
     """How a job is to be run; ``folder`` is where its journal lies.
 
     ``time_limit``: seconds that a dialogue may take. ``address``: of a Ray cluster; empty: one is
-    started for this run. ``max_workers``: tasks of a cluster that grows, if more than ``workers``.
+    started for this run, of so many ``workers``.
     ``grown``: the inputs may have more at their end than before.
     """
 
@@ -52,7 +52,6 @@ class JobPlan:
     time_limit: float = 600.0
     engine: Engine = "local"
     address: str = ""
-    max_workers: int = 0
     restart: bool = False
     grown: bool = False
 
@@ -152,8 +151,7 @@ def run_job(
             return journal.complete
         pool: Pool
         if plan.engine == "ray":
-            most = max(plan.workers, plan.max_workers)
-            pool = RayPool(plan.work, most, plan.time_limit, plan.address)
+            pool = RayPool(plan.work, plan.workers, plan.time_limit, plan.address)
         elif opened.threads:
             pool = ThreadPool(opened, plan.time_limit)
         else:

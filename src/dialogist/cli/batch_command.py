@@ -84,14 +84,11 @@ def batch(
         Literal["jsonl", "parquet"], typer.Option("--format", "-f", help="Form of the parts.")
     ] = "jsonl",
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes that write; a language model needs one.")
-    ] = 1,
-    max_workers: Annotated[
         int,
         typer.Option(
-            min=0, max=4_096, help="Of a Ray cluster that grows: as many tasks as it has room for."
+            min=1, max=4_096, help="Processes, or tasks of Ray; a language model needs just one."
         ),
-    ] = 0,
+    ] = 1,
     engine: Annotated[
         Literal["local", "ray"],
         typer.Option(help="Processes of this machine, or tasks of a Ray cluster."),
@@ -162,8 +159,8 @@ def batch(
     from dialogist.batch.sources import Since, items_of, origins_of, shown_name
     from dialogist.batch.work import SummaryWork
 
-    if engine != "ray" and (address or max_workers):
-        raise UsageError("--address and --max-workers go with --engine ray")
+    if engine != "ray" and address:
+        raise UsageError("--address goes with --engine ray")
     if watch is not None and (sample is not None or restart):
         raise UsageError("--watch goes neither with --sample nor with --restart")
     if not output and sample is None:
@@ -197,7 +194,6 @@ def batch(
         time_limit,
         engine,
         address,
-        max_workers,
         restart,
         grow or watch is not None,
     )

@@ -38,8 +38,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
     writer: Annotated[
-        str | None,
-        typer.Option(help="Who writes: highlights, ollama:MODEL, openai:URL#MODEL ..."),
+        str | None, typer.Option(help="Who writes: highlights, ollama:MODEL, openai:URL#MODEL.")
     ] = None,
     verify: Annotated[
         str | None, typer.Option(help="Who judges what is written: auto, model, local, rules.")

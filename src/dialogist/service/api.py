@@ -40,7 +40,6 @@ from dialogist.service.requests import (
     build_request,
     dialogue_of,
     dialogue_of_text,
-    notes_in,
     options_of,
     timeout_of,
 )
@@ -77,7 +76,8 @@ async def stream_summary(request: Request) -> Response:
         try:
             result, where = await task
         except Problem as problem:
-            yield _event("problem", problem.to_json(request.state.request_id))
+            body = bytes(problem.response(request.state.request_id).body)
+            yield _event("problem", json.loads(body))
             return
         values: dict[str, Any] = result.to_json()
         for part in values["statements"]:
@@ -96,37 +96,43 @@ def _event(name: str, value: JSON) -> str:
 async def _summary(
     request: Request, on_statement: Callable[[Statement], None] | None = None
 ) -> tuple[Result, dict[str, str]]:
-    """Hold a place, have the request read and answered, and store the summary if that was asked.
+    """Have the request answered, and store the summary if that was asked.
 
     Returns the headers of the reply, too: they say where it is stored.
     """
     service, key = await authorized(request, "summaries")
-    settings = service.settings
-    with service.queue.place(announced_size(request, settings.max_body)):
-        body = await read_body(request, settings.max_body, settings.receive_seconds)
-        async with until_left(request) as leaves:
-            given, result = await service.queue.summarize(
-                lambda: _read(request, body, service, key),
-                service.queue.deadline,
-                leaves,
-                on_statement,
-            )
+    read = partial(_read, request, service, key)
+    given, result = await _answered(request, service, read, on_statement)
     if not given.for_review:
         return result, {}
     stored = await service.stored(reviews.add_review, key.id, result)
     return result, {"Location": f"/reviews/{stored}"}
 
 
-def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryRequest:
+async def _answered(
+    request: Request,
+    service: Service,
+    read: Callable[[bytes], SummaryRequest],
+    on_statement: Callable[[Statement], None] | None = None,
+) -> tuple[SummaryRequest, Result]:
+    """Hold a place, and have the body read and its dialogue summarized."""
+    settings, queue = service.settings, service.queue
+    with queue.place(announced_size(request, settings.max_body)):
+        body = await read_body(request, settings.max_body, settings.receive_seconds)
+        async with until_left(request) as leaves:
+            work = partial(read, body)
+            return await queue.summarize(work, queue.deadline, leaves, on_statement)
+
+
+def _read(request: Request, service: Service, key: Key, body: bytes) -> SummaryRequest:
     """Read a request; in a thread, it may be long."""
     kind = media_type(request)
-    notes = 0
     if kind == "application/json":
         record = strict_json(body, service.settings.max_depth)
         query_of(request, ())
         values: dict[str, Any] = record if isinstance(record, dict) else {}
         options = options_of(values.get("options", {}))
-        dialogue, notes = dialogue_of(record), notes_in(record)
+        dialogue = dialogue_of(record)
     elif kind == "text/plain":
         values = {**query_of(request, (*QUERY, "id", "timeout_ms", "review"))}
         options = options_of({name: values[name] for name in QUERY if name in values})
@@ -141,7 +147,7 @@ def _read(request: Request, body: bytes, service: Service, key: Key) -> SummaryR
     if for_review and "reviews" not in key.scopes:
         raise Problem("forbidden", "this key lacks the scope reviews")
     seconds = timeout_of(values.get("timeout_ms"), service.queue.deadline)
-    return build_request(dialogue, options, notes, seconds, for_review)
+    return build_request(dialogue, options, seconds, for_review)
 
 
 @router.post("/v1/batches")
@@ -279,22 +285,17 @@ async def post_chat(request: Request) -> Response:
     What the system says is not followed, and settings of sampling have no effect.
     """
     service, _ = await authorized(request, "summaries")
-    settings, queue = service.settings, service.queue
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
-    with queue.place(announced_size(request, settings.max_body)):
-        body = await read_body(request, settings.max_body, settings.receive_seconds)
-        is_stream = False
+    is_stream = False
 
-        def read() -> SummaryRequest:
-            nonlocal is_stream
-            asked = strict_json(body, settings.max_depth)
-            is_stream = isinstance(asked, dict) and asked.get("stream") is True
-            return build_request(dialogue_of_text(_transcript(asked), ""), Options())
+    def read(body: bytes) -> SummaryRequest:
+        nonlocal is_stream
+        asked = strict_json(body, service.settings.max_depth)
+        is_stream = isinstance(asked, dict) and asked.get("stream") is True
+        return build_request(dialogue_of_text(_transcript(asked), ""), Options())
 
-        async with until_left(request) as leaves:
-            _, result = await queue.summarize(read, queue.deadline, leaves)
-    summary = result.summary
+    summary = (await _answered(request, service, read))[1].summary
     if summary.status == "error":
         raise Problem("writer_failed", "try again; /v1/summaries says why")
     refusal = {"refusal": summary.reason} if summary.status == "refused" else {}
@@ -306,19 +307,16 @@ async def post_chat(request: Request) -> Response:
     content = summary.text or summary.reason
     message: JSON = {"role": "assistant", "content": content, **refusal}
     if is_stream:
-        pieces: list[str] = []
+        events = ""
         for delta, reason in ((message, None), ({}, "stop")):
             part = {"index": 0, "delta": delta, "finish_reason": reason}
             chunk = {**shared, "object": "chat.completion.chunk", "choices": [part]}
-            pieces.append(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n")
-        return Response("".join([*pieces, "data: [DONE]\n\n"]), media_type="text/event-stream")
+            events += f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+        return Response(events + "data: [DONE]\n\n", media_type="text/event-stream")
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
     words, written = summary.coverage.words_read, len(content.split())
-    usage: JSON = {
-        "prompt_tokens": words,
-        "completion_tokens": written,
-        "total_tokens": words + written,
-    }
+    usage: dict[str, JSON] = {"prompt_tokens": words, "completion_tokens": written}
+    usage |= {"total_tokens": words + written}
     whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": usage}
     return JSONResponse(whole)
 

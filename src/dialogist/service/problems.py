@@ -5,10 +5,9 @@ A problem never repeats what the client sent: replies end up in logs and on scre
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import Response
-
-from dialogist.records import JSON
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -55,12 +54,7 @@ class Problem(Exception):
 
     def response(self, request_id: str) -> Response:
         """Return the reply with this problem as its body."""
-        body = json.dumps(self.to_json(request_id))
-        return Response(body, self.status, self.headers, MEDIA_TYPE)
-
-    def to_json(self, request_id: str) -> dict[str, JSON]:
-        """What a reply says of this problem."""
-        return {
+        body: dict[str, Any] = {
             "type": f"urn:dialogist:problem:{self.code}",
             "title": self.title,
             "status": self.status,
@@ -68,6 +62,7 @@ class Problem(Exception):
             "detail": self.detail,
             "request_id": request_id,
         }
+        return Response(json.dumps(body), self.status, self.headers, MEDIA_TYPE)
 
     @property
     def headers(self) -> dict[str, str]:

@@ -16,9 +16,8 @@ from pydantic import AliasChoices, Field, ValidationError
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
-from dialogist.formats.fields import KEYS, MOST_FIELDS, is_internal, shortlist
+from dialogist.formats.fields import MOST_FIELDS, shortlist
 from dialogist.forms.form_file import bundled_forms
-from dialogist.language.tokens import counted
 from dialogist.records import (
     JSON,
     PROFILE,
@@ -36,7 +35,6 @@ from dialogist.service.problems import Problem
 from dialogist.summarizer import Result, Summarizer
 
 RESERVED = ("options", "timeout_ms", "review")
-_NO_NOTE: JSON = {"speaker": "", "text": ""}
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
 
 
@@ -75,7 +73,7 @@ class SummaryRequest:
     dialogue: Dialogue
     options: SummaryOptions
     form: str | None = None
-    unread: tuple[str, ...] = ()
+    unread: str = ""
     seconds: float = 0.0
     for_review: bool = False
     settles: bool = False
@@ -91,9 +89,10 @@ class SummaryRequest:
         if not self.settles:
             options = replace(options, unsupported=unsupported)
         result = summarizer.result(self.dialogue, options, on_statement)
-        more = tuple(Warning("input", message) for message in self.unread)
-        summary = replace(result.summary, warnings=result.summary.warnings + more)
-        return replace(result, summary=summary)
+        if self.unread:
+            warnings = (*result.summary.warnings, Warning("input", self.unread))
+            result = replace(result, summary=replace(result.summary, warnings=warnings))
+        return result
 
 
 def options_of(values: object) -> Options:
@@ -116,11 +115,10 @@ def fault_of(error: ValidationError, model: type[Config]) -> str:
 def build_request(
     dialogue: Dialogue,
     options: Options,
-    notes: int = 0,
     seconds: float = 0.0,
     for_review: bool = False,
 ) -> SummaryRequest:
-    """Put a dialogue and its options together; ``notes``: how many internal ones it had."""
+    """Put a dialogue and its options together."""
     if options.form is not None and options.form not in bundled_forms():
         names = ", ".join(bundled_forms())
         raise Problem("invalid_options", f"options: form: use one of {names}")
@@ -138,16 +136,11 @@ def build_request(
         raise Problem("invalid_options", message)
     if {*options.speakers, options.focus} - {*dialogue.speakers, None}:
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
-    unread = []
-    if notes:
-        unread.append(f"{counted(notes, 'internal notes')} (public=false) not read")
-    fields = dialogue.metadata.get(PROFILE)
+    fields, settles = dialogue.metadata.get(PROFILE), options.unsupported is not None
+    unread = ""
     if isinstance(fields, dict):
-        unread.append(f"profile: {shortlist(fields)}: not read; {_FIELDS}")
-    settles = options.unsupported is not None
-    return SummaryRequest(
-        dialogue, chosen, options.form, tuple(unread), seconds, for_review, settles
-    )
+        unread = f"profile: {shortlist(fields)}: not read; {_FIELDS}"
+    return SummaryRequest(dialogue, chosen, options.form, unread, seconds, for_review, settles)
 
 
 def dialogue_of(record: JSON) -> Dialogue:
@@ -155,11 +148,6 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
     values = {name: value for name, value in record.items() if name not in RESERVED}
-    turns = _turns(values)
-    if turns and not all(map(_is_note, turns)):
-        values[next(key for key in KEYS["turns"] if values.get(key) is turns)] = [
-            _NO_NOTE if _is_note(turn) else turn for turn in turns
-        ]
     line = json.dumps(values, ensure_ascii=False).encode()
     given = values.get("id", "")
     if not isinstance(given, str | int) or isinstance(given, bool):
@@ -168,20 +156,6 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(dialogue.metadata.get(PROFILE) or {}, dict):
         raise Problem("unreadable_dialogue", f"profile: {_FIELDS}")
     return replace(dialogue, id=str(given))
-
-
-def notes_in(record: JSON) -> int:
-    """How many turns of a JSON record are internal notes, which nothing reads."""
-    return sum(map(_is_note, _turns(record))) if isinstance(record, dict) else 0
-
-
-def _turns(record: Mapping[str, JSON]) -> list[JSON]:
-    lists = (record.get(key) for key in KEYS["turns"])
-    return next((turns for turns in lists if isinstance(turns, list)), [])
-
-
-def _is_note(turn: JSON) -> bool:
-    return isinstance(turn, dict) and is_internal(turn)
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:

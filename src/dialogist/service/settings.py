@@ -12,7 +12,7 @@ from dialogist.config import Config, override, read_yaml
 from dialogist.errors import ConfigError, nearest
 from dialogist.grounding.verification import VerifyMode
 from dialogist.records import Unsupported
-from dialogist.writers import asks_a_server, with_settings, writer_names
+from dialogist.writers import writer_names
 
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
@@ -76,11 +76,7 @@ class Settings(Config):
     def writers(self) -> tuple[str, str]:
         """The names of the writer and of the verifier, for `Summarizer`."""
         prompt = Path(self.prompt) if self.prompt else None
-        writer, verifier = (
-            with_settings(name, {"cache": "off"}) if asks_a_server(name) else name
-            for name in writer_names(self.writer, self.verify, self.verifier, prompt)
-        )
-        return writer, verifier
+        return writer_names(self.writer, self.verify, self.verifier, prompt, "off")
 
     @property
     def store_url(self) -> str:

@@ -24,7 +24,6 @@ from dialogist.service.requests import (
     SummaryRequest,
     build_request,
     dialogue_of,
-    notes_in,
     options_of,
 )
 from dialogist.service.settings import Settings
@@ -227,7 +226,7 @@ class Runner:
     async def _finish(self, item: Item) -> None:
         def read() -> SummaryRequest:
             dialogue = dialogue_of(item.dialogue)
-            return build_request(dialogue, options_of(item.options), notes_in(item.dialogue))
+            return build_request(dialogue, options_of(item.options))
 
         values: dict[str, Any]
         try:

@@ -106,17 +106,12 @@ def with_settings(name: str, settings: Mapping[str, object]) -> str:
 
     Of a writer that is no language model the name stays as it is.
     """
-    if not asks_a_server(name):
+    if "language_model" not in OWN_WRITERS.get(re.split("[:?#]", name)[0], ""):
         return name
     before = name.partition("?")[2]
     given = {part.partition("=")[0] for part in before.split("&")}
     more = {key: value for key, value in settings.items() if value and key not in given}
     return name + ("&" if before else "?") * bool(more) + urlencode(more)
-
-
-def asks_a_server(name: str) -> bool:
-    """Whether a writer's name is that of a language model behind a server."""
-    return "language_model:" in OWN_WRITERS.get(re.split("[:?#]", name)[0], "")
 
 
 def writer_names(
@@ -136,6 +131,6 @@ def writer_names(
         raise UsageError(f"--verifier {verifier} goes with --verify model")
     shared = {"cache": cache, "send_unmasked": "true" if send_unmasked else ""}
     named = with_settings(writer, {"prompt": prompt and prompt.absolute(), **shared})
-    if prompt and not asks_a_server(writer):
+    if prompt and named == writer:
         raise UsageError("--prompt goes with a --writer that is a language model")
     return named, with_settings(verifier, shared) if verifier else verify
