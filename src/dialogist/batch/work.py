@@ -173,7 +173,7 @@ class ThreadPool:
     def __init__(self, opened: Opened, seconds: float) -> None:
         self._opened, self._seconds = opened, seconds
         self._pool = ThreadPoolExecutor(opened.threads)
-        self.most = 2 * opened.threads
+        self.most, self._is_closed = 2 * opened.threads, False
 
     def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
         """Have some lines worked on."""
@@ -181,14 +181,15 @@ class ThreadPool:
 
     def _made(self, lines: Sequence[bytes]) -> list[RecordLine]:
         end, reason = time.monotonic() + self._seconds, f"gave no answer for {self._seconds:g} s"
-        GIVEN_UP.set(lambda: reason if time.monotonic() > end else "")
+        GIVEN_UP.set(lambda: reason if self._is_closed or time.monotonic() > end else "")
         return list(_records(self._opened, lines))
 
     def renew(self) -> None:
         """Nothing dies here."""
 
     def close(self) -> None:
-        """Begin nothing more; what was asked is still kept in the cache."""
+        """Ask nothing more; answers that are on their way are kept in the cache."""
+        self._is_closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
