@@ -65,18 +65,8 @@ def test_who_answers_whom() -> None:
     reading = reading_of(
         "Ann: Is noon fine?", "Bo: Yes. See you there.", "Bo: Bring Cy.", "Ann: ok"
     )
-    assert reading.question_of(1) == reading.question_of(2) == 0
-    assert reading.question_of(3) is None  # Bo goes on
     assert list(reading.replies(0)) == [1, 2]
     assert list(reading.replies(1)) == []
-    assert reading.listener(0) == "Bo"
-
-
-def test_a_listener_among_three_is_called_or_speaks_next() -> None:
-    reading = reading_of(
-        "Ann: Hi all.", "Bo: Cy, are you in?", "Cy: Yes.", "Bo: Good.", "Ann: Fine."
-    )
-    assert [reading.listener(i) for i in range(5)] == [None, "Cy", "Bo", None, None]
 
 
 def test_a_question_without_its_mark() -> None:

@@ -23,12 +23,10 @@ from dialogist.language.replies import (
         ("Sounds like a great plan", True),
         ("That's fine by me.", True),
         ("Friday is perfect.", True),
-        ("好的，没问题", True),
         ("Yes, but not today.", False),
         ("Okay, I can't come, though.", False),
         ("Sure?", False),
         ("The bus works on Sundays.", False),
-        ("好的，不过我没办法", False),
         ("I'd rather not.", False),
     ],
 )
@@ -72,8 +70,12 @@ def test_changes(text, changes, back, asks):
 @pytest.mark.parametrize(
     ("text", "kinds", "values"),
     [
-        ("at half past noon on Friday", {"clock", "day"}, {"half", "past", "noon", "friday"}),
-        ("on May 3 it costs €9.50", {"date", "money", "clock"}, {"3", "9", "50"}),
+        (
+            "at half past noon on Friday",
+            {"clock", "day", "number"},
+            {"half", "noon", "friday"},
+        ),
+        ("on May 3 it costs €9.50", {"day", "money", "number"}, {"3", "9", "50"}),
         ("some of them", set(), set()),
     ],
 )
@@ -94,8 +96,6 @@ def test_content_stems():
         ("First thing tomorrow morning then", "First thing tomorrow morning"),
         ("Please answer as soon as possible.", "as soon as possible"),
         ("It ends on May 5th, 2024.", "on May 5th, 2024"),
-        ("我们下周三下午三点前送到", "下周三下午三点前"),
-        ("三个工作日内退款", "三个工作日内"),
         ("I don't know.", ""),
     ],
 )
@@ -108,7 +108,6 @@ def test_by_when(text, deadline):
     [
         ("by Friday, or on the 3rd", ["Friday", "the 3rd"]),
         ("in two days, immediately", []),
-        ("明天上午，尽快", ["明天上午"]),
     ],
 )
 def test_days_and_times_without_the_word_before(text, whens):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogist.language.roles import role_in_data, role_of, written_name
+from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import (
     bases_of,
     count_words,
@@ -49,7 +49,5 @@ def test_roles(speaker, role):
     assert role_of(speaker) == role
 
 
-def test_roles_of_data_and_as_written():
+def test_roles_of_data():
     assert (role_in_data("end-user"), role_in_data("Boss")) == ("customer", "Boss")
-    assert (written_name("front  desk"), written_name("agent")) == ("front desk", "Agent")
-    assert written_name("support") == "support"

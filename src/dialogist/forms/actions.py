@@ -106,7 +106,6 @@ _ASK = re.compile(
     re.I,
 )
 _ASKS_HOW = re.compile(r"\W*(?:can|could|shall|should|do) I\b", re.I)
-_ASKED_BEFORE = 5  # utterances
 _TELLING = 4  # words of a sentence that something may be called by
 _IMPERATIVE = re.compile(
     r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ ,.]+){0,3}"
@@ -164,22 +163,15 @@ def _promise(sentence: Sentence, talk: Talk) -> Finding | None:
 def _action(sentence: Sentence, will: re.Match[str], talk: Talk) -> Finding | None:
     """What the verb behind ``will`` names, if it is work, with what its pronouns stand for."""
     clause, end = clause_from(sentence.text, will.end())
-    deadline = deadline_in(clause)
-    named: Sentence | None = None
-    words = clause
-    handled = _HANDLED.fullmatch(clause)
-    before = talk.before(sentence)
+    deadline, words = deadline_in(clause), clause
+    before, named = talk.before(sentence), None
     if not is_whole(clause):
         return None
-    if not is_work(clause, deadline):
-        named = _asked_before(clause, sentence, talk)  # "I'll send it"
-        deadline = deadline_in(named.text) if named else ""
-        if handled is None or (named is None and before is None):
+    if not is_work(clause, deadline):  # "I'll send it"
+        handled = _HANDLED.fullmatch(clause)
+        if handled is None or before is None or handled["verb"].lower() not in WORK:
             return None
-        if named is None and handled["verb"].lower() not in WORK:
-            return None
-        named = named or before
-        words = f"{clause} {named.text}" if named else clause
+        named, words = before, f"{clause} {before.text}"
     elif _REFERS.match(clause) and before is not None:
         turn = reversed(talk.sentences[before.utterance])
         named = next((s for s in turn if len(s.text.split()) >= _TELLING), None)
@@ -192,16 +184,6 @@ def _action(sentence: Sentence, will: re.Match[str], talk: Talk) -> Finding | No
         words=words,
         clause=(will.start(), end),
     )
-
-
-def _asked_before(clause: str, sentence: Sentence, talk: Talk) -> Sentence | None:
-    """ "Please book the hotel by June 3": of somebody else, and now he says "I'll book it"."""
-    for earlier in talk.between(sentence.utterance - _ASKED_BEFORE + 1, sentence.utterance):
-        start = _request(earlier, is_last=False)
-        asked = earlier.text[start:] if start is not None else ""
-        if asked.startswith(f"{clause.split()[0]} ") and not _REFERS.match(asked):
-            return earlier
-    return None
 
 
 def _agreed(sentence: Sentence, talk: Talk) -> Finding | None:

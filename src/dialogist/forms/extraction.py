@@ -1,9 +1,8 @@
 """Everything that a dialogue itself says for a form, in English; and a title for it."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
 
 from dialogist.forms.actions import actions_in
 from dialogist.forms.decisions import decisions_in, questions_in
@@ -81,47 +80,44 @@ def title_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
     topic = dialogue.metadata.get("topic")
     if isinstance(topic, str) and topic.strip():
         return _capital(" ".join(topic.split())), ()
+    said = _topics_in(dialogue)
+    often = {topic: len(places) for topic, places in said.items() if len(places) >= _OFTEN}
+    # Words that mostly stand side by side are one topic.
+    pairs = [t for t in often if len(t) > 1 and 2 * often[t] >= min(often[t[:1]], often[t[1:]])]
+    within = {stem for pair in pairs for stem in pair}
+    single = [t for t in often if len(t) == 1 and t[0] not in within]
+    topics: list[tuple[str, ...]] = []
+    for key in sorted((*pairs, *single), key=lambda t: -often[t] * (1 + len(t))):
+        if not any(set(key) & set(other) for other in topics):
+            topics.append(key)
+    if len(topics) == 1 and len(topics[0]) == 1 and often[topics[0]] < _ALONE:
+        return "", ()
+    order = list(said)
+    topics = sorted(topics[:_MOST], key=lambda key: order.index(key[:1]))
+    words, spans = zip(*(said[key][0] for key in topics), strict=True) if topics else ((), ())
+    return _capital(", ".join(words)), tuple(spans)
+
+
+def _topics_in(dialogue: Dialogue) -> dict[tuple[str, ...], list[tuple[str, EvidenceSpan]]]:
+    """Words that may name a topic, and pairs of them, by stems: as they are written, and where."""
     people = {name.lower() for speaker in dialogue.speakers for name in _WORD.findall(speaker)}
-    shown: dict[str, str] = {}
-    first: dict[str, EvidenceSpan] = {}
-    counts: Counter[str] = Counter()
-    pairs: Counter[tuple[str, str]] = Counter()
+    said: defaultdict[tuple[str, ...], list[tuple[str, EvidenceSpan]]] = defaultdict(list)
     for number, utterance in enumerate(dialogue.utterances):
-        row: list[tuple[str, int]] = []
-        for match in _WORD.finditer(utterance.text):
+        text, before, last = utterance.text, "", -_OFTEN
+        start = 0
+        for match in _WORD.finditer(text):
             word, low = match[0], match[0].lower()
             is_common = low in _NO_TOPIC or low.removesuffix("s") in _NO_TOPIC or low in people
             if is_common or len(low) < 3 or low.endswith(("ing", "ly")):
                 continue
             stem = stem_of(low)
-            shown.setdefault(stem, low if word[1:].islower() and match.start() == 0 else word)
-            first.setdefault(stem, EvidenceSpan(number, match.start(), match.end()))
-            counts[stem] += 1
-            row.append((stem, match.start()))
-        pairs.update(
-            (stem, after)
-            for (stem, start), (after, place) in pairwise(row)
-            if stem != after and place == start + len(shown[stem]) + 1
-        )
-    # Words that mostly stand side by side are one topic.
-    paired: dict[tuple[str, ...], float] = {
-        pair: 1.5 * n
-        for pair, n in pairs.items()
-        if n >= _OFTEN and 2 * n >= min(counts[pair[0]], counts[pair[1]])
-    }
-    within = {stem for pair in paired for stem in pair}
-    weights = dict(paired)
-    weights |= {(s,): n for s, n in counts.items() if n >= _OFTEN and s not in within}
-    topics: list[tuple[str, ...]] = []
-    for candidate in sorted(weights, key=lambda t: -weights[t]):
-        if not any(set(candidate) & set(topic) for topic in topics):
-            topics.append(candidate)
-    order = list(counts)
-    topics = sorted(topics[:_MOST], key=lambda topic: order.index(topic[0]))
-    if len(topics) == 1 and len(topics[0]) == 1 and counts[topics[0][0]] < _ALONE:
-        return "", ()
-    words = (" ".join(shown[stem] for stem in topic) for topic in topics)
-    return _capital(", ".join(words)), tuple(first[topic[0]] for topic in topics)
+            shown = low if word[1:].islower() and match.start() == 0 else word
+            said[stem,].append((shown, EvidenceSpan(number, *match.span())))
+            if match.start() == last + 1 and stem != before:
+                pair = text[start : match.end()]
+                said[before, stem].append((pair, EvidenceSpan(number, start, match.end())))
+            before, (start, last) = stem, match.span()
+    return said
 
 
 def _capital(text: str) -> str:

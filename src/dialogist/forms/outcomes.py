@@ -278,14 +278,13 @@ _PROVIDED = re.compile(
 _CANNOT = r"(?:can ?['’]?t|cannot|can not|(?:are|am) unable to|could ?n['’]?t|could not)"
 _REFUSED = re.compile(
     rf"\b(?:unfortunately|afraid|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) {_CANNOT}|(?:un|not |n "
-    r"?['’]?t )able to|(?:not|n ?['’]?t) (?:possible|eligible|covered|available)|no (?:other )?\w+ "
-    rf"available|not go through|failed)\b|\b(?:that|this|it|they|the \w+(?: ones?)?) {_CANNOT} be "
-    rf"\w+ed\b|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|get (?:it|them|that) back|refund|"
-    rf"replace|cancel|"
-    r"change|book|reserve|offer|give|extend|fix|repair|process|complete|make)\b|\b(?:we|i) "
-    r"(?:(?:was|were) (?:not |un)|wasn ?['’]?t )able to|\b(?:reservation|booking|purchase|"
-    r"transaction|payment|appointment|request|transfer)\b[^.!?]*\b(?:failed|was not|could ?n['’]?t|"
-    r"could not|has been declined)\b",
+    rf"?['’]?t )able to|(?:not|n ?['’]?t) (?:possible|eligible|covered|available)|no (?:other "
+    rf")?\w+ available|not go through|failed)\b|\b(?:that|this|it|they|the \w+(?: ones?)?) "
+    rf"{_CANNOT} be \w+ed\b|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|get (?:it|them|that) back|"
+    rf"refund|replace|cancel|change|book|reserve|offer|give|extend|fix|repair|process|complete|"
+    rf"make)\b|\b(?:we|i) (?:(?:was|were) (?:not |un)|wasn ?['’]?t )able to|\b(?:reservation|"
+    rf"booking|purchase|transaction|payment|appointment|request|transfer)\b[^.!?]*\b(?:failed|was "
+    rf"not|could ?n['’]?t|could not|has been declined)\b",
     re.I,
 )
 _PASSED_ON = re.compile(

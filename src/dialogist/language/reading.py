@@ -7,8 +7,6 @@
     reading.has(4, "refuse", "no")  # what it does (`dialogist.language.cues`)
     reading.is_question(4)
     reading.replies(4)              # the numbers of what somebody else says right after it
-    reading.question_of(5)          # the number of the question that it answers
-    reading.listener(4)             # whom it addresses
 
 Units are numbered in order. Utterances that say nothing, and notices that nobody said, have none;
 a ``turn`` is the number of an utterance of the dialogue. All places are those of its text.
@@ -125,39 +123,6 @@ class Reading:
         is_other = bool(following) and self.units[following[0][0]].speaker != speaker
         return following[0] if is_other else range(0)
 
-    def question_of(self, number: int) -> int | None:
-        """The question of somebody else at the end of the turn before that a unit answers."""
-        turn = self.turns[self.places[number]]
-        if not turn[0] or self.units[turn[0] - 1].speaker == self.units[number].speaker:
-            return None
-        return turn[0] - 1 if self.is_question(turn[0] - 1) else None
-
-    def listener(self, number: int) -> str | None:
-        """The label of the speaker whom a unit addresses; None: not known.
-
-        Of two the other; among several who is called by name, or who spoke right before where that
-        asks for an answer or who speaks right after, too.
-        """
-        speaker, place = self.units[number].speaker, self.places[number]
-        others = [label for label in self.speakers if label != speaker]
-        if len(others) <= 1:
-            return others[0] if others else None
-        called = set(_CALLED.findall(self.units[number].text))
-        matches = [label for label in others if not called.isdisjoint(label.split())]
-        if matches:
-            return matches[0] if len(matches) == 1 else None
-        before = self.units[self.turns[place - 1][-1]] if place else None
-        after = self.units[self.turns[place + 1][0]] if place + 1 < len(self.turns) else None
-        if before is None or before.speaker == speaker:
-            return None
-        is_next = after is not None and after.speaker == before.speaker
-        return before.speaker if is_next or "?" in before.text else None
-
-    @cached_property
-    def speakers(self) -> list[str]:
-        """The labels of all who say something, in the order in which they speak."""
-        return list(dict.fromkeys(unit.speaker for unit in self.units))
-
 
 def reading_of(dialogue: Dialogue) -> Reading:
     """The reading of a dialogue, made when it is first asked for."""
@@ -166,8 +131,6 @@ def reading_of(dialogue: Dialogue) -> Reading:
     reading: Reading = dialogue.cache["reading"]
     return reading
 
-
-_CALLED = re.compile(r"(?:^|[,.!?] |^\w+ )([A-Z]\w+)(?=[,!?]|\W*$)")
 
 # Clauses
 
@@ -179,10 +142,9 @@ _NOUN = r"(?:the|my|your|our|his|her|their|this|these|those) \w+"
 _VERB = r"(?:is|are|was|were|has|have|had|will|would|can|could|do|does|did|should|must|may|might)"
 # Where a sentence may be cut: before a new subject, or a noun with a verb close behind it.
 _JOINT = re.compile(
-    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+(?!so that )"
-    rf"(?=(?:(?:and|but|so|then|and then) )?{_SUBJECT}\s"
-    rf"|(?:and|but|so) (?:{_NOUN}(?: \w+)?(?: {_VERB}\b|['’]s )|if |when |please |don['’]t ))"
-    rf"|\s+(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
+    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+(?!so that )(?=(?:(?:and|but|so|then|and then) "
+    rf")?{_SUBJECT}\s|(?:and|but|so) (?:{_NOUN}(?: \w+)?(?: {_VERB}\b|['’]s )|if |when |please |"
+    rf"don['’]t ))|\s+(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
 )
 # What stands behind these words belongs to what stands before: a condition, a reason, a speech.
 _OPEN = re.compile(

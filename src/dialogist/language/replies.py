@@ -2,59 +2,44 @@
 
 import re
 
+from dialogist.language.cues import cue_bits, cues_in, words_and_marks
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import whens_in
+from dialogist.language.reading import values_in_clause
 from dialogist.language.tokens import FUNCTION_WORDS, bases_of
 
+_AGREES = cue_bits(("agree", "yes"))
+_DOUBTS = cue_bits(("refuse", "but", "question", "instead"))
 _YES = re.compile(
-    r"\W*(?:(?:oh|um|uh|well|ah|hmm|and|so|mm)[ ,.]+){0,2}"
-    r"(?:sure|of course|ok(?:ay|ey)?|yes|yeah|yep|yup|certainly|absolutely|definitely|no problem|"
-    r"all ?right|alright|aright|will do|i will|i['’ ]+ll (?:do|be|see)|i promise|deal|"
-    r"agreed|exactly|"
-    r"(?:that |it )?(?:sounds?|looks?) (?:like )?(?:a )?(?:good|great|fine|perfect|"
-    r"nice|lovely|fun)|"
-    r"(?:that|it)['’ ]*(?:s|ll be| is| would be| will be) (?:a )?(?:good|great|fine|"
-    r"perfect|okay|ok|"
-    r"settled|wonderful|lovely|excellent|nice)|(?:good|great|nice|excellent|wonderful|brilliant|"
-    r"fine|perfect)(?: idea| by me| with me)?\b|i agree|i['’ ]?d (?:love|be (?:happy|glad)) to|"
-    r"with pleasure|my pleasure|right away|you got it|got it|fair enough|let['’ ]+s do (?:it|that)|"
-    r"why not|works for me|count me in|consider it done|no worries|sounds? (?:good|great)|"
-    r"please do|even better|np|ofc|kk?|cool|haha|(?:that|it|this) would be (?:really |very )?"
-    r"(?:good|great|nice|lovely|helpful|perfect|amazing|awesome|fantastic|wonderful|super)|"
-    r"(?:that|it|this|[\w:]+(?: [\w:]+)?) "
-    r"(?:works|(?:is|are) (?:fine|good|perfect|great|ok|okay|enough))(?! (?:out|on|at|in)\b))\b",
+    r"\W*(?:(?:oh|um|uh|well|ah|hmm|and|so)[ ,.]+){0,2}(?:i will|i['’ ]+ll (?:do|be|see)|i promise|"
+    r"(?:it )?looks? (?:good|great|fine)|(?:great|nice|wonderful|even better|my pleasure|right "
+    r"away|ofc|haha|aright)\b|i agree|i['’ ]?d be (?:happy|glad) to|let['’ ]+s do (?:it|that)|"
+    r"(?:that|it|this|[\w:]+(?: [\w:]+)?)(?:['’ ]*s|['’ ]?ll be| would be)? (?:really |very |a "
+    r")?(?:works|(?:is |are )?(?:fine|good|perfect|great|okay|ok|enough|nice|lovely|helpful))(?! "
+    r"(?:out|on|at|in)\b))\b",
     re.I,
 )
 _NO = re.compile(
-    r"\b(?:but|however|sorry|unfortunately|afraid|can ?['’]? ?n?o?t\b|cannot|won ?['’] "
-    r"?t|don ?['’] ?t|"
-    r"not sure|maybe|rather not|instead|no way|i doubt|isn ?['’] ?t|would ?n|actually|problem is)",
+    r"\b(?:however|sorry|won ?['’] ?t|don ?['’] ?t|not sure|maybe|isn ?['’] ?t|would ?n|actually|"
+    r"problem is)",
     re.I,
 )
 _NOT_NEEDED = re.compile(
-    r"\b(?:no need|don ?['’]? ?t (?:bother|worry about (?:it|that))|that ?(?:['’] ?s|is|"
-    r"won ?['’] ?t be) "
-    r"(?:really )?not? ?(?:be )?necessary|you (?:don ?['’] ?t|do not) (?:have|need) to|"
-    r"no,? (?:please )?"
-    r"don ?['’] ?t|(?:wait|stop|hold on),? (?:please )?don ?['’] ?t|please don ?['’] ?t|"
-    r"don ?['’] ?t \w+ (?:it|that|them|anything)(?: yet)?\b|no,? thanks?|no,? thank you|"
-    r"i ?['’]?d rather (?!not\b)(?:you did|do it|have|keep)|i (?:don ?['’] ?t|do not) (?:want|"
-    r"need) "
-    r"(?:an?|any|the|that|it|one|you)\b|let me do (?:that|it)|i already (?:did|have))",
+    r"\b(?:no need|that ?(?:['’] ?s|is|won ?['’] ?t be) (?:really )?not? ?(?:be )?necessary|you "
+    r"(?:don ?['’] ?t|do not) (?:have|need) to|(?:(?:no|wait|stop|hold on),? |please |no,? please "
+    r")don ?['’] ?t|don ?['’] ?t (?:bother|worry about (?:it|that)|\w+ (?:it|that|them|"
+    r"anything)\b)|no,? thank|i ?['’]?d rather (?:you did|do it|have|keep)|i (?:don ?['’] ?t|do "
+    r"not) (?:want|need) (?:an?|any|the|that|it|one|you)\b|let me do (?:that|it)|i already (?:did|"
+    r"have))",
     re.I,
 )
-_YES_HAN = re.compile(
-    r"[嗯哦噢啊，,。 ]*(?:好的?|行|可以|没问题|同意|当然|必须的|收到|明白|"
-    r"就这么定|一言为定|没事|成)"
-)
-_NO_HAN = re.compile(r"但是?|不过|不行|不能|不好|抱歉|对不起|恐怕|没办法|不了|吗|？|\?")
 
 
 def agrees(reply: str) -> bool:
     """Whether a reply begins with a yes that nothing in the same breath takes back."""
-    if _YES_HAN.match(reply):
-        return not _NO_HAN.search(reply)
-    return _YES.match(reply) is not None and not _NO.search(reply) and "?" not in reply
+    cues = cues_in(words_and_marks(reply))
+    is_yes = bool(cues & _AGREES) or _YES.match(reply) is not None
+    return is_yes and not cues & _DOUBTS and not _NO.search(reply)
 
 
 def declines(reply: str) -> bool:
@@ -66,38 +51,25 @@ def declines(reply: str) -> bool:
 
 
 _CHANGES = re.compile(
-    r"\b(?:actually|instead|on second thoughts?|change(?:d)? (?:of plans?|my mind|it|the)|make it|"
-    r"correction|i meant?|sorry|rather|could we|can we|can ?['’]?t|won ?['’]?t work|"
-    r"doesn ?['’]?t work|too (?:early|"
-    r"late|expensive|much|little)|wait|hold on|not \d|no,|but|hmm|wrong|"
-    r"i think it was|that ?['’]?s not)\b|\bno\b(?=,)",
+    r"\b(?:actually|instead|on second thoughts?|changed? (?:of plans?|my mind|it|the)|make it|"
+    r"correction|i meant?|sorry|rather|could we|can we|can ?['’]?t|(?:won|doesn) ?['’]?t work|too "
+    r"(?:early|late|expensive|much|little)|wait|hold on|not \d|no(?=,)|but|hmm|wrong|that ?['’]?s "
+    r"not)\b",
     re.I,
 )
 _TAKES_BACK = re.compile(
-    r"\b(?:never ?mind|forget (?:it|about|the|that)|scrap (?:that|the)|on second thoughts?|"
-    r"(?:i|we) (?:can ?['’]?t|won ?['’]?t|can ?not|will not)\b.*\b(?:after all|anymore|any more)|"
-    r"(?:don ?['’]?t|do not) (?:have to|need to)? ?\w+ .*\b(?:any ?more|after all)|"
-    r"changed my mind|i ?['’]?d rather not|let ?['’]?s not|cancel that|i take that back|"
-    r"(?:don ?['’]?t|do not) (?:do|send|call|book|order|buy|bring|tell|write) )",
+    r"\b(?:never ?mind|forget (?:it|about|the|that)|scrap (?:that|the)|on second thoughts?|(?:i|"
+    r"we) (?:can ?['’]?t|won ?['’]?t|can ?not|will not)\b.*\b(?:after all|any ?more)|(?:don "
+    r"?['’]?t|do not) (?:have to |need to )?(?:\w+ .*\b(?:any ?more|after all)|(?:do|send|call|"
+    r"book|order|buy|bring|tell|write) )|changed my mind|i ?['’]?d rather not|let ?['’]?s not|"
+    r"cancel that)",
     re.I,
 )
 _ASKS_CHANGE = re.compile(
-    r"\binstead\b|\bmake it\b|\b(?:could|can|would|might) (?:we|you|u|he|she|they|it|that)\b|"
-    r"\bhow about\b|"
-    r"\b(?:is|would be|isn ?['’]?t) (?:\w+ ){0,3}(?:ok|okay|possible|better)\b",
+    r"\b(?:instead|make it|(?:could|can|would|might) (?:we|you|u|he|she|they|it|that)|how about|"
+    r"(?:is|would be|isn ?['’]?t) (?:\w+ ){0,3}(?:ok|okay|possible|better))\b",
     re.I,
 )
-_NUMBER = re.compile(r"\d[\d.,:]*")
-_KINDS = {
-    "clock": re.compile(
-        r"\b(?:half past|noon|one(?= (?:pm|am|o))|two|three|four|five|six|seven|eight|nine|ten|"
-        r"eleven|twelve|\d{1,2}(?::\d\d)?)"
-        r"(?: ?(?:am|pm|o ?['’]?clock))?\b(?! (?:of|euros|dollars|pounds))", re.I),
-    "day": re.compile(r"\b(?:\w+day|today|tomorrow|tonight|weekend|tmrw)\b", re.I),
-    "date": re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|"
-                       r"nov|dec)\w* \d)", re.I),
-    "money": re.compile(r"[£$€]|\b(?:euros|dollars|pounds)\b|\b\d,\d{3}\b", re.I),
-}  # fmt: skip
 
 
 def signals_change(text: str) -> bool:
@@ -123,11 +95,15 @@ def content_stems(text: str) -> frozenset[str]:
 
 def values_in(text: str) -> frozenset[str]:
     """The stems of times, and numbers: what a correction changes."""
-    whens = " ".join(text[start:end] for start, end in whens_in(text))
-    clocks = " ".join(match[0] for match in _KINDS["clock"].finditer(text))
-    return content_stems(f"{whens} {clocks} {' '.join(_NUMBER.findall(text))}")
+    values = (v for v in values_in_clause(text) if v.kind in _VALUES or v.kind.startswith("count"))
+    places = [*whens_in(text), *((value.start, value.end) for value in values)]
+    return content_stems(" ".join(text[start:end] for start, end in places))
 
 
 def kinds_in(text: str) -> set[str]:
-    """Which kinds of values a text has: clock, day, date, money."""
-    return {kind for kind, pattern in _KINDS.items() if pattern.search(text)}
+    """Which kinds of values a text has: clock, day, money, number."""
+    kinds = (value.kind.replace("count", "number").split()[0] for value in values_in_clause(text))
+    return {kind for kind in kinds if kind in _VALUES}
+
+
+_VALUES = ("clock", "day", "money", "number")

@@ -84,18 +84,3 @@ SERVED_WORDS = word_set(
 )
 # Whom a user profile is of, where the dialogue does not say it.
 PROFILED_ROLES = word_set("customer user patient caller client")
-
-
-# Labels that stand for several people, or for nobody known.
-_MANY = word_set("support team staff helpdesk unknown voice")
-
-
-def written_name(label: str) -> str:
-    """How reports write a speaker's label: a role as a name, "Agent"; a name as it is."""
-    name = " ".join(label.split())
-    return name.capitalize() if is_role(name) else name
-
-
-def is_role(name: str) -> bool:
-    """Whether a name is that of one person's role: "Agent"."""
-    return name.lower() in ROLES - _MANY
