@@ -27,7 +27,7 @@ def test_findings(row):
 # Of found lines so many are right, and of expected ones so many are found: at least, in percent.
 BARS = {
     "spoken": {
-        "issue": (100, 100), "done": (100, 100), "decisions": (96, 96), "actions": (98, 98),
+        "issue": (100, 100), "done": (100, 100), "decisions": (96, 96), "actions": (98, 97),
         "outcome": (100, 100),
     },
     "unseen": {

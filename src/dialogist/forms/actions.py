@@ -11,7 +11,6 @@ from dialogist.forms.sentences import (
     Sentence,
     Talk,
     begins_clause,
-    breath_before,
     clause_from,
     is_telling,
     is_whole,
@@ -20,7 +19,7 @@ from dialogist.forms.sentences import (
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.replies import agrees, declines
-from dialogist.language.tokens import FUNCTION_WORDS, word_set
+from dialogist.language.tokens import word_set
 
 WORK = word_set(
     """
@@ -94,34 +93,21 @@ _PROMISE = re.compile(
     # "A courier will pick it up on Tuesday": nobody here does it, and it has a time.
     r"^(?P<others>(?i:an?|the|our|my|your|they)\b(?: [a-z]+){0,3}? ?(?:will|['’] ?ll)) (?=[a-z])"
 )
-_UNSURE = re.compile(
-    r"\b(?:maybe|perhaps|might|guess|would|whether|when I|what|how|why|confirm(?:ing)?|think|hope|"
-    r"until|said|told|say)\b",
-    re.I,
-)
-_CONDITION = re.compile(r"^\W*(?:(?:and|but|so|well) )?(?:if|unless|once|as soon as|when)\b", re.I)
 _ASK = re.compile(
     r"(?:(?:could|can(?! you (?:speak|drive|swim|read|find))|would|will) (?:you|u)(?: please| just|"
     r" also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|you)) (?=[A-Za-z])",
     re.I,
 )
-_ASKS_HOW = re.compile(r"\W*(?:can|could|shall|should|do) I\b", re.I)
 _TELLING = 4  # words of a sentence that something may be called by
 _IMPERATIVE = re.compile(
-    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ ,.]+){0,3}"
-    r"(?=[A-Za-z])",
+    r"^\W*(?:(?:and|but|so|well) )?(?:(?:if|unless|once|as soon as|when)\b[^,]*, "
+    r")?(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ "
+    r",.]+){0,3}(?=[A-Za-z])",
     re.I,
 )
 _OFFERS = re.compile(
     r"\b(?:(?P<asks>(?:shall|should) I|do you want me to|would you like me to)|I (?:can|could)) "
     r"(?=[a-z])",
-    re.I,
-)
-_TAKES = re.compile(r"\b(?:I ?['’]?ll|I can|I will|let me) (?:do|handle|take)\b", re.I)
-# "Someone has to tell the press." - "I can do that."
-_WORK_NAMED = re.compile(
-    r"\b(?:some(?:one|body)|who|one of us|we|anyone) (?:ha(?:s|ve) to|must|should|needs? to|can|"
-    r"will)\b|\b(?:I|we) ?['’]?ll\b",
     re.I,
 )
 
@@ -147,8 +133,7 @@ def _promise(sentence: Sentence, talk: Talk) -> Finding | None:
     if text.endswith("?") or any(declines(reply.text) for reply in talk.reply(sentence)[:2]):
         return None
     for will in _PROMISE.finditer(text):
-        is_supposed = not _CONDITION.match(text) and not begins_clause(text, will.start())
-        if is_supposed or _UNSURE.search(breath_before(text, will.start())):
+        if not begins_clause(text, will.start()):
             continue
         if will["others"]:
             clause, _ = clause_from(text, will.end())
@@ -194,21 +179,19 @@ def _agreed(sentence: Sentence, talk: Talk) -> Finding | None:
     if not reply or any(s.text.endswith("?") for s in later):
         return None
     # "Please bring it back to the store." - "Can I come today?": asked how, it is agreed to.
-    is_told = "please" in sentence.text.lower() and reply[0].speaker in talk.served
-    if not agrees(reply[0].text) and not (is_told and _ASKS_HOW.match(reply[0].text)):
+    is_asked_how = "please" in sentence.text.lower() and reply[0].speaker in talk.served
+    if not agrees(reply[0].text) and not (is_asked_how and " I " in reply[0].text[:12]):
         return None
     start = _request(sentence, is_last=not later)
     name = f"{reply[0].speaker.split()[0] if reply[0].speaker else ''} will "
     if start is None and len(name) > _TELLING + 2 and sentence.text.startswith(name):
         start = len(name)  # "Ann will write to them."
-    if start is None or _UNSURE.search(breath_before(sentence.text, start)):
+    if start is None:
         return None
     clause, end = clause_from(sentence.text, start)
     deadline = deadline_in(clause)
     is_confirmed = re.match(r"(?:re)?confirm\b", clause, re.I)  # at once, by the yes
     if is_confirmed or not is_whole(clause) or not is_work(clause, deadline, is_asked=True):
-        return None
-    if any(_says_more(_promise(s, talk), clause) for s in reply):
         return None
     is_brief = len(reply[0].text.split()) <= 2 * _TELLING and " was " not in reply[0].text
     return quote(
@@ -222,14 +205,6 @@ def _agreed(sentence: Sentence, talk: Talk) -> Finding | None:
     )
 
 
-def _says_more(promise: Finding | None, asked: str) -> bool:
-    """ "Will you book it?" - "I'll book it tomorrow": the promise stands for both."""
-    if promise is None:
-        return False
-    words, others = (re.findall(r"[a-z]{3,}", text.lower()) for text in (promise.words, asked))
-    return words[:1] == others[:1] or not set(words).isdisjoint({*others[1:]} - FUNCTION_WORDS)
-
-
 def _request(sentence: Sentence, is_last: bool) -> int | None:
     """Where the verb of a request stands, None if it is none."""
     text = sentence.text
@@ -237,27 +212,17 @@ def _request(sentence: Sentence, is_last: bool) -> int | None:
         return ask.end()
     if not is_last or text.endswith("?"):
         return None
-    is_condition = _CONDITION.match(text) is not None
     opening = _IMPERATIVE.match(text)
-    start = text.find(", ") + 2 if is_condition else opening.end() if opening else 0
+    start = opening.end() if opening else 0
     words = text[start:].lower().split(maxsplit=3)
-    begins = len(words) > 2 and words[0] != "look" and words[0] in WORK | _WEAK | _BEHAVE
-    return start if begins and (start > 1 or not is_condition) else None
+    is_verb = len(words) > 2 and words[0] != "look" and words[0] in WORK | _WEAK | _BEHAVE
+    return start if is_verb else None
 
 
 def _accepted(sentence: Sentence, talk: Talk) -> Finding | None:
-    """ "Shall I ask Zoe?" - "Yes, please.", or "I can ask her.", or what another named."""
+    """ "Shall I ask Zoe?" - "Yes, please.", or "I can ask her."."""
     text, named = sentence.text, talk.before(sentence)
     is_asked, owner = text.endswith("?"), sentence.speaker
-    is_named = named is not None and len(named.text.split()) >= _TELLING
-    if (
-        named
-        and is_named
-        and not is_asked
-        and _TAKES.search(text)
-        and _WORK_NAMED.search(named.text)
-    ):
-        return quote(named, sentence, owner=owner, deadline=deadline_in(named.text))
     offer = _OFFERS.search(text)
     reply = talk.reply(sentence)
     if offer is None or not reply or not agrees(reply[0].text) or talk.beside(sentence, 1):

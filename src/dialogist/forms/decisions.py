@@ -237,12 +237,6 @@ _UNKNOWN = re.compile(
     r"nobody knows|(?:i ?['’] ?(?:ll|d)|let me) (?:have to )?(?:check|ask|find out|get back))\b",
     re.I,
 )
-# Who serves waits for an answer at the end of a ticket.
-_REQUESTS = re.compile(
-    r"\b(?:can|could|may|would|will) (?:you|we|i) (?:please |kindly |just )?(?:tell|give|provide|"
-    r"send|confirm|share|dm|have|check|try|describe|take)\b[^.!]*\?\W*$",
-    re.I,
-)
 _FEWEST_ASKED = 4  # words of a question that can be understood alone
 _SHORT = 8  # words after "I don't know" that still answer nothing
 
@@ -253,12 +247,11 @@ def questions_in(talk: Talk) -> Iterator[Finding]:
     for sentence in talk.all():
         text, owner = sentence.text, sentence.speaker
         is_last = sentence.utterance == last
-        is_waiting = is_last and bool(talk.served) and owner not in talk.served
         is_asked = text.rstrip(" \"'”’").endswith("?") and _QUESTION.match(text) is not None
         is_whole_ = len(text.split()) >= _FEWEST_ASKED and talk.beside(sentence, 1) is None
         finding = None
         reply = talk.reply(sentence)
-        if (is_waiting and _REQUESTS.search(text)) or (is_last and is_asked and is_whole_):
+        if is_last and is_asked and is_whole_:
             finding = quote(sentence, owner=owner)
         elif is_asked and is_whole_ and reply and (unknown := _UNKNOWN.match(reply[0].text)):
             rest = f"{reply[0].text[unknown.end() :]} {' '.join(s.text for s in reply[1:])}"

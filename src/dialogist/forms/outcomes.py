@@ -151,9 +151,6 @@ _UNSURE = re.compile(
 # "Bills are paid monthly" tells what is usual, "it is booked" what was done.
 _BEING = word_set("booked reserved confirmed cancelled canceled activated registered scheduled "
                   "sorted resolved fixed set refunded complete successful")  # fmt: skip
-_CONFIRMS = re.compile(
-    r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|okay)\b", re.I
-)
 _NOT_DONE = re.compile(
     r"[\w-]+ (?:nobody|none|no|not)\b|confirmed (?:that|if|how|why)\b|(?:looked|searched)\b|"
     r"found (?!(?:it|him|her|them|your|the|his)\b)|changed (?:my|his|her|our|your) mind",
@@ -180,7 +177,7 @@ def done_in(talk: Talk) -> Iterator[Finding]:
             # What a customer did before he called is his story; what he has tried counts.
             findings = [] if sentence.utterance == story else list(_deeds(sentence, talk))
             if not findings and sentence.speaker not in talk.served:
-                findings = list(_passive(sentence, talk))
+                findings = list(_passive(sentence))
             yield from findings or _bare(sentence, talk)
 
 
@@ -216,10 +213,8 @@ def _deeds(sentence: Sentence, talk: Talk) -> Iterator[Finding]:
             yield finding
 
 
-def _passive(sentence: Sentence, talk: Talk) -> Iterator[Finding]:
+def _passive(sentence: Sentence) -> Iterator[Finding]:
     """ "Your order has been cancelled." """
-    if any(_CONFIRMS.search(s.text) for s in talk.sentences[sentence.utterance]):
-        return
     for deed in _PASSIVE.finditer(sentence.text):
         verb = (deed["verb"] or "confirmed").lower()
         place = deed.start("place") if deed["place"] else deed.start()
@@ -270,10 +265,6 @@ _FAILS = re.compile(
     r"that) (?:doesn|didn) ?['’]?t (?:work|help|change)\b|\bsame (?:problem|error|issue)\b|\bno "
     r"luck\b",
     re.I,
-)
-# "I can't do that before you verify it" says what it takes.
-_PROVIDED = re.compile(
-    r"\b(?:before|until|unless) (?:you|we|i|it)\b|^\W*(?:please|can|could)\b", re.I
 )
 _CANNOT = r"(?:can ?['’]?t|cannot|can not|(?:are|am) unable to|could ?n['’]?t|could not)"
 _REFUSED = re.compile(
@@ -353,8 +344,6 @@ def _is_verdict(sentence: Sentence, talk: Talk) -> bool:
 def _answered(sentence: Sentence, talk: Talk, done: Sequence[Finding]) -> Iterator[Finding]:
     """A refusal, or work that is passed on, if nothing later grants or replaces it."""
     parts, owner = [sentence], sentence.speaker
-    if _PROVIDED.search(sentence.text):
-        return
     if _REFUSED.search(sentence.text):
         # With what it is of, and with what is to be done instead.
         wish, behind = talk.before(sentence), talk.beside(sentence, 1)

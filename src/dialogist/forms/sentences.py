@@ -305,16 +305,15 @@ def begins_clause(text: str, place: int) -> bool:
 
 # The last word counts.
 
-_CHANGES_MIND = r"actually|on second thoughts?|(?:sorry,? )?i (?:mean|meant)"
 # "I'm prescribing amoxicillin... no wait, azithromycin": what follows changes what was said.
 _CORRECTS = re.compile(
-    r"\b(?:no,? wait|wait,? no|actually,? no|correction|or rather|make that|sorry,? no|(?:sorry|"
-    r"no|well|oh),? i (?:mean|meant))\b",
+    r"\b(?:no,? wait|wait,? no|actually(?:,? no)?|correction|or rather|make that|sorry,? no|"
+    r"(?:sorry|no|well|oh),? i (?:mean|meant))\b",
     re.I,
 )
 _CORRECTING = re.compile(
-    rf"^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:(?:{_CHANGES_MIND})\b|no, (?!problem|"
-    r"worries|need))",
+    r"^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:(?:actually|on second thoughts?|"
+    r"(?:sorry,? )?i (?:mean|meant))\b|no, (?!problem|worries|need))",
     re.I,
 )
 # "Actually, I can't do the refund myself": who promised it takes it back.
@@ -465,22 +464,21 @@ def corrected(findings: Iterable[Finding], talk: Talk) -> Iterator[Finding]:
     One that is too long to quote is left out: half of it says the opposite.
     """
     for finding in findings:
-        first = last = finding.main
+        last = finding.main
         while (behind := talk.beside(last, 1)) and _CORRECTING.match(behind.text):
             last = behind
-        whole = talk.joined(first, last)
-        ends = [m.end() for m in _CORRECTS.finditer(whole.text)]
-        ends += [m.end() for m in re.finditer(r"\bactually\b", whole.text, re.I) if last != first]
-        if last is first and not ends:
+        whole = talk.joined(finding.main, last)
+        _, *corrections = _CORRECTS.split(whole.text)
+        if last is finding.main and not corrections:
             yield finding
             continue
-        correction = whole.text[max(ends, default=len(whole.text)) :]
+        correction = corrections[-1] if corrections else last.text
         more = quote(
-            *(whole if part is first else part for part in finding.parts),
+            *(whole if part is finding.main else part for part in finding.parts),
             main=whole,
             owner=finding.owner,
             deadline=deadline_in(correction) or finding.deadline,
-            words=f"{finding.words}{correction}",
+            words=f"{finding.words} {correction}",
         )
         if more is not None:
             yield more

@@ -71,27 +71,19 @@ _ASKED_TO_CALL = re.compile(
     re.I,
 )
 # Whose a phone number or an address is.
-_SIGNED = re.compile(r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I)
 _OURS = re.compile(
-    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|"
-    r"mail|contact|ring|phone|apply|complain|send|dial)\b",
+    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|mail|"
+    r"contact|ring|phone|apply|complain|send|dial)\b",
     re.I,
 )
-_TO_YOU = re.compile(
-    r"\byours?\b|\b(?:call|text|ring|reach|contact|message|send|to|for)\w* you\b", re.I
+_YOURS = re.compile(
+    r"\b(?:yours?|mine|(?:call|text|ring|reach|contact|message|to|for)\w* you|my|me)\b", re.I
 )
-_MINE = re.compile(r"\b(?:my|mine|me)\b", re.I)
-_YOURS = re.compile(r"\byours?\b", re.I)
 _CORRECTION = re.compile(
     r"\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
     r"actually|wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|"
     r"you)))\b|(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
     re.I,
-)
-# "gmail* not gmial", "0451 not 0415", "not 0415 but 0451", "0451 instead of 0415".
-_FRAGMENTS = (
-    re.compile(r"(?P<new>[\w@.-]*\w)\*?,? (?:and |but )?(?:not|instead of) (?P<old>[\w@.-]*\w)"),
-    re.compile(r"\bnot (?P<old>[\w@.-]*\w),? (?:but|it ?['’]?s) (?P<new>[\w@.-]*\w)", re.I),
 )
 _NOT = re.compile(r"(?:\bnot|\binstead of|n['’]t) $", re.I)
 _HERE, _ASKED = 2, 1  # what a cue in the same utterance is worth, and one in the question before
@@ -111,14 +103,6 @@ class TypedValue:
     def place(self) -> tuple[int, int]:
         """The utterance and the character at which it is said."""
         return self.utterance, self.start
-
-    def is_within(self, other: "TypedValue") -> bool:
-        """Whether it stands in another's place."""
-        return (
-            self.utterance == other.utterance
-            and other.start <= self.start
-            and self.end <= other.end
-        )
 
     @property
     def key(self) -> str:
@@ -155,19 +139,16 @@ class Values:
         corrected: list[str] = []
         places: dict[str, list[TypedValue]] = defaultdict(list)
         cues = section.cues or _CUES.get(section.type, ())
-        mended = dict(self._mended(section.type))
-        for value in sorted((*self._of[section.type], *mended), key=lambda v: v.place):
-            if value not in mended and any(value.is_within(whole) for whole in mended):
-                continue  # a part that is mended
+        for value in self._of[section.type]:
             head = self._texts[value.utterance][: value.start]
             if _NOT.search(head):
                 scores.pop(value.key, None)  # "not 0415"
                 continue
             score = max(self._score(value, cues), scores.pop(value.key, 0))
-            if scores and (value in mended or _CORRECTION.search(head[-_BREATH:])):
+            if scores and _CORRECTION.search(head[-_BREATH:]):
                 score = max(score, scores.pop(next(reversed(scores))))  # of the last other value
                 corrected.append(value.key)
-            places[value.key] += [mended[value], value] if value in mended else [value]
+            places[value.key].append(value)
             scores[value.key] = score
         needed = _ASKED if section.cues else 0
         best = max(scores.values(), default=0)
@@ -176,18 +157,6 @@ class Values:
         final = next((key for key in reversed(corrected) if key in keys), None)
         keys = [final] if final is not None and not section.several else keys
         return [places[key] for key in keys], len(keys) > 1 and not section.several
-
-    def _mended(self, type: FieldType) -> Iterator[tuple[TypedValue, TypedValue]]:
-        """Values with a part replaced, and as they were: "jess@gmial.com" - "gmail* not gmial"."""
-        for number, text in enumerate(self._texts):
-            for match in (m for pattern in _FRAGMENTS for m in pattern.finditer(text)):
-                earlier = [v for v in self._of[type] if v.place < (number, match.start())]
-                if not earlier or number - earlier[-1].utterance > _BACK:
-                    continue
-                old, new, whole = match["old"], match["new"], earlier[-1].text
-                if old in whole and old != whole:
-                    mended = whole.replace(old, new)
-                    yield TypedValue(type, mended, number, match.start(), match.end()), earlier[-1]
 
     def _all(self) -> Iterator[TypedValue]:
         typed: list[TypedValue] = []
@@ -213,7 +182,7 @@ class Values:
         """
         text, before = self._texts[number], self._texts[number - 1] if number else ""
         asked = [t for t in _NUMBERS if has_cue(before, _CUES[t]) and _ASKS.search(before)]
-        if not asked and (_CORRECTION.search(text) or _FRAGMENTS[1].search(text)):
+        if not asked and (_CORRECTION.search(text) or "not " in text.lower()):
             asked = [v.type for v in typed if v.type in _NUMBERS][-1:]
         form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
         for code in form.finditer(text) if asked else ():
@@ -255,14 +224,11 @@ class Values:
     def _is_companys(self, value: TypedValue, near: str) -> bool:
         """Whether a phone number or an address is that of those who serve.
 
-        A signature; "reach us at ...", "write to ..." of those who serve; "your hotline" of others.
+        "Reach us at ...", "write to ..." of those who serve; "your hotline" of others.
         """
-        if _SIGNED.search(self._texts[value.utterance][: value.start]) and not _MINE.search(near):
-            return True
         if self._talk.dialogue.utterances[value.utterance].speaker in self._talk.served:
-            return _YOURS.search(near) is not None
-        is_others = _TO_YOU.search(near) or _MINE.search(near)
-        return _OURS.search(near) is not None and not is_others
+            return re.search(r"\byours?\b", near, re.I) is not None
+        return _OURS.search(near) is not None and not _YOURS.search(near)
 
     def _score(self, value: TypedValue, cues: Sequence[str]) -> int:
         text = self._texts[value.utterance]
