@@ -140,7 +140,7 @@ def _promise(sentence: Sentence, talk: Talk) -> Finding | None:
             deadline = deadline_in(clause)
             if deadline and is_whole(clause) and is_work(clause, deadline):
                 return quote(sentence, deadline=deadline, words=clause)
-        elif (finding := _action(sentence, will, talk)) is not None:
+        elif finding := _action(sentence, will, talk):
             return finding
     return None
 

@@ -20,10 +20,8 @@ from dialogist.records import EvidenceSpan
 
 _TAKEN = re.compile(
     r"\b(?:(?:I|we)(?: ?['’] ?ve| have)?(?: (?:all|both|finally|already|just))* (?:decided|agreed|"
-    r"chosen|settled on|opted)(?= (?:to|on|that|not|against|for|we|it|the)\b)|(?:the|our|my) "
-    r"(?:final )?decision (?:is|was)\b|(?:it|that)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|"
-    r"settled|agreed)(?= (?:to|that)\b|:)|we(?: ?['’] ?ll| will| ?['’] ?re going to) (?=(?:go "
-    r"(?:with|for)|stick (?:with|to)|settle (?:on|for)|leave out|drop the)\b))",
+    r"chosen|settled on)(?= (?:to|on|that|not|against|for|we|it|the)\b)|(?:the|our|my) (?:final )?"
+    r"decision (?:is|was)\b|(?:it|that) ?['’]?s (?:decided|settled|agreed)(?= (?:to|that)\b|:))",
     re.I,
 )
 _PROPOSED = re.compile(

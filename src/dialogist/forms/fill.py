@@ -375,10 +375,7 @@ def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Finding]:
     for sentence in talk.all():
         reply = talk.reply(sentence)
         if reply and sentence.text.endswith("?") and has_cue(sentence.text, cues):
-            answers = (talk.joined(reply[0], last) for last in reversed(reply))
-            finding = next(filter(None, (quote(sentence, answer) for answer in answers)), None)
-            if finding is not None:
-                yield finding
+            yield quote(sentence, talk.joined(reply[0], reply[-1]))
 
 
 # A filled form as text, as Markdown and as the cells of a table.

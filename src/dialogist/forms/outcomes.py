@@ -57,7 +57,6 @@ _LEANS = re.compile(
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
 _LEANT_ON = 2  # sentences before
-_QUOTED = 200  # characters of a longer sentence
 
 
 def issues_in(talk: Talk) -> Iterator[Finding]:
@@ -77,20 +76,18 @@ def issues_in(talk: Talk) -> Iterator[Finding]:
             if any(_PRAISES.search(s.text) for s in telling):  # who only praises has no problem
                 return
             chosen = [s for s in telling if not _OPENS.search(s.text)][:1]
-        yield from (finding for s in chosen if (finding := _issue(s, talk)) is not None)
+        yield from (_issue(s, talk) for s in chosen)
         if chosen:
             return
 
 
-def _issue(sentence: Sentence, talk: Talk) -> Finding | None:
+def _issue(sentence: Sentence, talk: Talk) -> Finding:
     """What he says, with the sentences before it that it leans on."""
     first = sentence
     for _ in range(_LEANT_ON):
         if _LEANS.match(first.text):
             first = talk.beside(first, -1) or first
-    whole, owner = talk.joined(first, sentence), sentence.speaker
-    head = (0, sentence.text.rfind(" ", 0, _QUOTED))
-    return quote(whole, owner=owner) or quote(sentence, owner=owner, clause=head)
+    return quote(talk.joined(first, sentence), owner=sentence.speaker)
 
 
 def _matter(telling: Sequence[Sentence]) -> list[Sentence]:
@@ -208,9 +205,8 @@ def _deeds(sentence: Sentence, talk: Talk) -> Iterator[Finding]:
                 parts = [talk.joined(before, sentence)]
             elif named is not None:
                 parts = [named, sentence]
-        finding = quote(*parts, owner=sentence.speaker, words=clause, clause=(deed.start(), end))
-        if finding is not None:
-            yield finding
+        place = (deed.start(), end)
+        yield quote(*parts, owner=sentence.speaker, words=clause, clause=place)
 
 
 def _passive(sentence: Sentence) -> Iterator[Finding]:
@@ -221,8 +217,7 @@ def _passive(sentence: Sentence) -> Iterator[Finding]:
         is_known = verb in (_BEING if deed["now"] else _BEEN)
         if is_known and not _UNSURE.search(breath_before(sentence.text, place)):
             clause, end = clause_from(sentence.text, deed.start())
-            finding = quote(sentence, words=clause, clause=(deed.start(), end))
-            yield from [finding] if finding is not None else []
+            yield quote(sentence, words=clause, clause=(deed.start(), end))
             return
 
 
@@ -235,8 +230,7 @@ def _bare(sentence: Sentence, talk: Talk) -> Iterator[Finding]:
         is_choice = "?" not in asked.text and 1 < len(asked.text.split()) <= _CHOICE
         if (request or is_choice) and asked.speaker != sentence.speaker:
             words = asked.text[request.end() if request else 0 :].strip()
-            finding = quote(asked, sentence, owner=sentence.speaker, words=words)
-            yield from [finding] if finding is not None else []
+            yield quote(asked, sentence, owner=sentence.speaker, words=words)
             return
 
 
@@ -343,7 +337,7 @@ def _is_verdict(sentence: Sentence, talk: Talk) -> bool:
 
 def _answered(sentence: Sentence, talk: Talk, done: Sequence[Finding]) -> Iterator[Finding]:
     """A refusal, or work that is passed on, if nothing later grants or replaces it."""
-    parts, owner = [sentence], sentence.speaker
+    parts = [sentence]
     if _REFUSED.search(sentence.text):
         # With what it is of, and with what is to be done instead.
         wish, behind = talk.before(sentence), talk.beside(sentence, 1)
@@ -353,9 +347,7 @@ def _answered(sentence: Sentence, talk: Talk, done: Sequence[Finding]) -> Iterat
         parts += [behind] if behind is not None and _INSTEAD.match(behind.text) else []
     elif not _PASSED_ON.search(sentence.text):
         return
-    said = quote(*parts, main=sentence, owner=owner) or quote(sentence, owner=owner)
-    if said is None:
-        return
+    said = quote(*parts, main=sentence, owner=sentence.speaker)
     words = content_stems(sentence.text) - values_of(said)
     if not any(deed.place > said.place and content_stems(deed.words) & words for deed in done):
         yield said

@@ -32,6 +32,7 @@ _NOISE = re.compile(
     re.I,
 )
 _LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
+_ROOM = 40  # characters for who says it
 _TWO = 2  # speakers
 
 
@@ -107,20 +108,22 @@ def quote(
     deadline: str = "",
     words: str | None = None,
     clause: tuple[int, int] | None = None,
-) -> Finding | None:
-    """Sentences as a finding, None where they are too long.
+) -> Finding:
+    """Sentences as a finding; where they are too long no more than ``clause``, a place in ``main``.
 
-    ``main`` is by default the last. ``words``: by default all of it. ``clause``: where it stands in
-    ``main``, of which then no more is quoted if it is too long as a whole.
+    ``main`` is by default the last. ``words``: by default all of it.
     """
     said_by = main or parts[-1]
     words = " ".join(part.text for part in parts) if words is None else words
     finding = Finding(parts, said_by, words, owner, deadline)
-    if len(finding.text) > _LONGEST and clause is not None:
-        short = said_by.part(*clause)
+    if len(finding.text) > _LONGEST:
+        start, end = clause or (0, len(said_by.text))
+        if end > start + _LONGEST - _ROOM:
+            end = said_by.text.rfind(" ", start, start + _LONGEST - _ROOM)
+        short = said_by.part(start, end)
         shown = tuple(short if part is said_by else part for part in parts)
         finding = Finding(shown, short, words, owner, deadline)
-    return finding if len(finding.text) <= _LONGEST else None
+    return finding if len(finding.text) <= _LONGEST else replace(finding, parts=(finding.main,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +208,8 @@ SERVES = re.compile(
 def _served_in(dialogue: Dialogue, turns: Sequence[Sequence[Sentence]]) -> frozenset[str]:
     """Those who are served, by role, by name, or of two by what they say."""
     names = dialogue.speakers
-    roles = {u.speaker: u.role for u in dialogue.utterances}
-    words = {
-        name: word_set(re.sub(r"\W", " ", roles[name].lower())) & (SERVING_WORDS | SERVED_WORDS)
-        or word_set(re.sub(r"\W", " ", name.lower()))
-        for name in names
-    }
+    labels = {u.speaker: f"{u.role} {u.speaker}" for u in dialogue.utterances}
+    words = {name: word_set(re.sub(r"\W", " ", label.lower())) for name, label in labels.items()}
     served = frozenset(name for name in names if words[name] & SERVED_WORDS)
     if served and len(served) < len(names):
         return served
@@ -253,23 +252,15 @@ _BREATH = 80  # characters
 _LOOK = 400  # characters: a clause is shorter
 
 
-def clause_end(text: str, start: int) -> int:
-    """Where the clause that ``text[start:]`` begins with ends, without its mark.
+def clause_from(text: str, start: int) -> tuple[str, int]:
+    """The clause that begins at ``start``, on one line without its mark, and where it ends.
 
     What goes on for longer than a clause does is none: it ends where it starts.
     """
     stop = _STOP.search(text, start, start + _LOOK)
-    if stop is None and len(text) > start + _LOOK:
-        return start
-    end = stop.start() if stop else len(text)
+    end = stop.start() if stop else len(text) if len(text) <= start + _LOOK else start
     while (tail := _TAIL.search(text, start, end)) and start < tail.start() < end:
         end = tail.start()
-    return end
-
-
-def clause_from(text: str, start: int) -> tuple[str, int]:
-    """The clause that begins at ``start``, on one line, and where it ends."""
-    end = clause_end(text, start)
     return tidy(text[start:end]), end
 
 
@@ -327,7 +318,6 @@ _SAME = 0.6  # of the words of the shorter one: then two say the same
 _BRIEF = 3  # words of "never mind": it is about what was said just before
 _SOON = 3  # utterances
 _OBJECT = 4  # words in which a verb has its object
-_SHIFT = 14  # utterances within which a time is still the one that is changed
 
 
 @dataclass(frozen=True)
@@ -374,9 +364,8 @@ class _Claim:
         # "Wednesday?" and "Thursday is fine": nothing but another time.
         is_alone = self.words <= self.values or later.words <= later.values
         kinds = kinds_in(self.finding.words) & kinds_in(later.finding.words)
-        is_near = later.utterance <= self.utterance + _SHIFT
         return (is_alike and self.shares(later, but=self.values | later.values)) or (
-            is_changed and is_alone and is_near and bool(self.words and later.words and kinds)
+            is_changed and is_alone and bool(self.words and later.words and kinds)
         )
 
     def says_the_same(self, other: "_Claim") -> bool:
@@ -473,15 +462,14 @@ def corrected(findings: Iterable[Finding], talk: Talk) -> Iterator[Finding]:
             yield finding
             continue
         correction = corrections[-1] if corrections else last.text
-        more = quote(
-            *(whole if part is finding.main else part for part in finding.parts),
-            main=whole,
-            owner=finding.owner,
-            deadline=deadline_in(correction) or finding.deadline,
-            words=f"{finding.words} {correction}",
-        )
-        if more is not None:
-            yield more
+        if len(whole.text) <= _LONGEST:
+            yield quote(
+                *(whole if part is finding.main else part for part in finding.parts),
+                main=whole,
+                owner=finding.owner,
+                deadline=deadline_in(correction) or finding.deadline,
+                words=f"{finding.words} {correction}",
+            )
 
 
 def distinct(findings: Iterable[Finding], last: bool = False) -> tuple[Finding, ...]:
