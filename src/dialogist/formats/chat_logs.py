@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from dialogist.formats.fields import asset
 from dialogist.formats.moments import DATE, seconds_of
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
@@ -16,7 +14,6 @@ from dialogist.formats.speaker_lines import is_heading, named_lines
 from dialogist.language.roles import role_of
 from dialogist.records import Dialogue, Utterance
 
-_TABLE = Path(__file__).parents[1] / "assets" / "formats" / "chats.yaml"
 # "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m.", "11 h 59"
 _CLOCK = r"[^\d\-\[\]:\n]{0,8}\d{1,2}(?:[:.]|\sh\s)\d{2}(?:[:.]\d{2})?[^\d\-\[\]:\n]{0,8}?"
 _INVISIBLE = "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
@@ -55,8 +52,7 @@ class _Message(NamedTuple):
 
 @cache
 def _forms() -> Mapping[str, Sequence[_Form]]:
-    table = yaml.safe_load(_TABLE.read_text("utf-8"))
-    return {name: [_form(name, row) for row in rows] for name, rows in table.items()}
+    return {name: [_form(name, row) for row in rows] for name, rows in asset("chats").items()}
 
 
 def _form(name: str, row: Mapping[str, Any]) -> _Form:

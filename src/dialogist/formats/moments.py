@@ -39,6 +39,9 @@ _SECOND_HALF = re.compile(
 _FIRST_HALF = re.compile(
     r"a\.?\s?m|上午|午前|오전|凌晨|早上|清晨|π\.?\s?μ|ق\.ظ|\bص\b|sáng|\böö\b", re.IGNORECASE
 )
+# Elsewhere days have a zero, "pm" is small, or the day has 24 hours.
+_AMERICAN = re.compile(r"(?<!\d)[1-9]/\d{1,2}/\d{2,4},? .*\d\s?[AP]M|\d\s?[AP]M,? [1-9]/\d{1,2}/")
+_SAMPLE = 100  # stamps that are looked at for it
 _LONGEST = 80  # characters of a stamp
 _DAY = 86_400.0
 _BUDDHIST = 543  # years of a Thai phone
@@ -57,14 +60,17 @@ class _Stamp(NamedTuple):
 def seconds_of(stamps: Sequence[str], of_day: bool = False) -> list[float | None]:
     """The seconds that the stamps of one file stand for; None where one says no time.
 
-    With dates they count from 1970, else from the beginning of the recording or of the day.
+    With dates they count from 1970, else from the beginning of the recording or of the day; where
+    only some have dates, the others are None.
     ``of_day``: "9:05" is an hour of a day, whatever the other stamps are.
     """
     read = [_read(stamp[:_LONGEST]) for stamp in stamps]
     clocks = [one.clock for one in read if one.clock]
     halves = any(one.half for one in read)
     is_short = not of_day and not halves and _are_minutes(clocks)
-    day_first = _is_day_first([one.numbers for one in read if one.numbers and not one.is_certain])
+    doubtful = [one.numbers for one in read if one.numbers and not one.is_certain]
+    day_first = _is_day_first(doubtful, any(map(_AMERICAN.search, stamps[:_SAMPLE])))
+    has_days = any(one.numbers for one in read)
     seconds: list[float | None] = []
     midnight = before = 0.0
     for stamp, one in zip(stamps, read, strict=True):
@@ -73,7 +79,7 @@ def seconds_of(stamps: Sequence[str], of_day: bool = False) -> list[float | None
             hours, minutes, rest = (float(part or 0) for part in span.groups())
             seconds.append(3600 * hours + 60 * minutes + rest)
             continue
-        if one.clock is None and one.numbers is None:
+        if one.numbers is None and (has_days or one.clock is None):  # of no day that is known
             seconds.append(None)
             continue
         first, second, third = one.clock or (0, 0, 0.0)
@@ -131,14 +137,14 @@ def _are_minutes(clocks: Sequence[tuple[int, int, float | None]]) -> bool:
     return bool(short) and (is_mixed or max(short) > 23 or short[0] < 5)
 
 
-def _is_day_first(dates: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether 3/7 is in July: some other date, or their order, says so; in doubt it is."""
+def _is_day_first(dates: Sequence[tuple[int, int, int]], is_american: bool) -> bool:
+    """Whether 3/7 is in July: some other date, or their order, says so, in doubt their look."""
     if any(one > 12 for one, _, _ in dates) or any(two > 12 for _, two, _ in dates):
         return any(one > 12 for one, _, _ in dates)
     turned = [(year, month, day) for day, month, year in dates]
     as_written = [(year, month, day) for month, day, year in dates]
     backward = [sum(a > b for a, b in pairwise(each)) for each in (turned, as_written)]
-    return backward[0] <= backward[1]
+    return backward[0] < backward[1] or (backward[0] == backward[1] and not is_american)
 
 
 def _days(stamp: _Stamp, day_first: bool) -> int | None:

@@ -30,6 +30,7 @@ _STAMP_OF_TEXT = re.compile(rf"\s*+(?P<name>[^:：\n]{{1,60}}?)[:：]\s*{_BEHIND
 # "00:05:03" between turns, also as a heading of Markdown; "10:30" may be somebody's words.
 _STAMP_ALONE = re.compile(
     rf"[#*_\s]*(?:[\[(]\s*(?P<in>{_MOMENT})\s*[\])]|(?P<bare>\d{{1,3}}:\d{{2}}(?P<third>:\d{{2}})?))"
+    rf"(?P<range>\s*(?:-+>?|–)\s*(?P<end>{_TIME}))?"
     r"(?:\s*\{#[^{}]*\})?[*_\s]*"
 )
 _STAMP_AT_END = re.compile(r"\s*#(?P<end>\d{1,2}:\d{2}:\d{2})-\d#\s*")  # of f4transkript
@@ -43,7 +44,7 @@ _COLON = re.compile(
 )
 _BRACKET = re.compile(r"\s*\[(?P<name>[^\W\d_][^\[\]:\n]{0,59})\](?!\()\s*(?P<text>.*)")
 _SENTENCE_IN_NAME = re.compile(
-    r"[!?;,]|(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bProf)(?<!\b[A-Z])\.\s"
+    r"[!?;,]|(?i:(?<!\bmr)(?<!\bms)(?<!\bdr)(?<!\bmrs)(?<!\bprof))(?<!\b[A-Z])\.\s"
 )
 _TWO_NAMES = re.compile(r"[\w'’.-]+(?: [\w'’.-]+)?, [\w'’.-]+(?: [\w'’.-]+)?")
 _NOT_NAMES = word_set("""
@@ -83,7 +84,19 @@ def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Uttera
     plain = _plain(list(lines))
     guesses = [(line.text, guess_name(line.text)) for line in plain]
     counts = _counts(guesses, may_be_short)
-    names = [g if g and _is_name(g[0], counts[g[0]]) else None for _, g in guesses]
+    # Where hardly a time stands before anything else, what follows one is a name.
+    stamped = [bool(line.start) for line in plain]
+    with_guess = sum(
+        is_stamped and guess is not None
+        for is_stamped, (_, guess) in zip(stamped, guesses, strict=True)
+    )
+    is_sure = with_guess > 1 and 10 * with_guess >= 9 * sum(stamped)
+    names = [
+        g
+        if g and ((is_sure and is_stamped and _may_be_name(g[0])) or _is_name(g[0], counts[g[0]]))
+        else None
+        for is_stamped, (_, g) in zip(stamped, guesses, strict=True)
+    ]
     plain = _without_stamps_alone(plain, names)
     texts = [line.text for line in plain]
     turns = assembled(zip(texts, names, strict=True))
@@ -112,16 +125,17 @@ def _without_stamps_alone(
 ) -> list[_Line]:
     """Stamps that stand on lines of their own above a speaker become those of the speaker."""
     left = list(lines)
-    stamp, place = "", 0  # the last one, and its line
+    stamp, end, place = "", "", 0  # of the last one, and its line
     for number, (line, name) in enumerate(zip(lines, names, strict=True)):
         if name and stamp:
             left[place] = _Line("")
-            left[number] = line._replace(start=line.start or stamp)
+            left[number] = line._replace(start=line.start or stamp, end=line.end or end)
             stamp = ""
         elif alone := _STAMP_ALONE.fullmatch(line.text[:_LONGEST]):
             is_apart = number == 0 or not lines[number - 1].text.strip()
-            is_stamp = alone["in"] or alone["third"] or is_apart
+            is_stamp = alone["in"] or alone["third"] or alone["range"] or is_apart
             stamp, place = (alone["in"] or alone["bare"] if is_stamp else ""), number
+            end = alone["end"] or ""
         elif line.text.strip():
             stamp = ""
     return left
@@ -156,6 +170,8 @@ def _plain(lines: Sequence[str]) -> list[_Line]:
 def _bare(line: str) -> _Line:
     """``[00:01] **Ann:** hi`` and ``Ann (0:01): hi`` as ``Ann: hi``, with the time apart."""
     start = end = ""
+    if _STAMP_ALONE.fullmatch(line[: _LONGEST + 1]):
+        return _Line(line)
     if (stamp := _STAMP.match(line)) and line[stamp.end() :].strip():
         start, end = stamp["start"] or stamp["bare"], stamp["end"] or ""
         line = line[stamp.end() :]
@@ -201,6 +217,10 @@ def is_heading(lines: Iterable[str]) -> bool:
     )
 
 
+def _may_be_name(name: str) -> bool:
+    return 0 < len(name.split()) <= 6 and not _SENTENCE_IN_NAME.search(name)
+
+
 def _is_name(name: str, times: int) -> bool:
     """Weigh one candidate: its look, and how often it comes back."""
     words = name.split()
@@ -230,4 +250,4 @@ def assembled(lines: Iterable[tuple[str, tuple[str, str] | None]]) -> list[Utter
             turns[-1][1].append(line.strip())
         elif line.strip():
             turns.append(("", [line.strip()]))
-    return [Utterance(name, "\n".join(parts).rstrip("\n"), role_of(name)) for name, parts in turns]
+    return [Utterance(name, "\n".join(parts).strip("\n"), role_of(name)) for name, parts in turns]

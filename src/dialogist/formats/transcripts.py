@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -17,17 +18,20 @@ from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
 
-_CLOCK = r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d{1,6})?)?(?:\s?[AaPp]\.?[Mm]\.?)?"
-_DAY = rf"(?:(?:{DATE}|\d{{1,2}}[/.]\d{{1,2}}|[A-Z][a-z]{{2,8}}day|Today),?\s+(?:at\s+)?)?"
+_CLOCK = r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,6})?(?:\s?[AaPp]\.?[Mm]\.?)?"
+_DAY = (
+    rf"(?:(?:{DATE}|\d{{1,2}}[/.]\d{{1,2}}|[A-Z][a-z]{{2,8}}day|Today|Yesterday),?\s+(?:at\s+)?)?"
+)
 _STAMP = rf"[\[(]?(?P<stamp>{_DAY}{_CLOCK})(?:\s?(?:-+>?|–|to)\s?(?P<last>{_CLOCK}))?[\])]?"
 _NAME = r"(?P<name>[^\W\d_][^:：\[\]{}<>\"“”\t]{0,59}?)"
-_AFTER = re.compile(rf"\s*\[?{_NAME}\]?\s*[\s,·|–-]\s*{_STAMP}\s*:?\s*")
+_AFTER = re.compile(rf"\s*\[?{_NAME}\]?\s*[\s,·|–—-]\s*{_STAMP}\s*:?\s*")
 _BEFORE = re.compile(rf"\s*{_STAMP}(?:\s+[-–|·])?\s+{_NAME}\s*:?\s*")
 _TIME_ALONE = re.compile(rf"\s*{_STAMP}\s*")
 _NAME_ALONE = re.compile(rf"\s*{_NAME}\s*")
 _MOST_WORDS = 5
 _LONGEST = 120  # a name and a time
 _SENTENCE = re.compile(r"[!?;]|\.\s*$")
+_DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\(\d{5,}\)$")  # behind a name of QQ
 _BOLD = str.maketrans("", "", "*_#")
 
@@ -78,7 +82,7 @@ def is_headed(lines: Sequence[str]) -> bool:
 def headers(lines: Sequence[str]) -> list[Header]:
     """All lines, or pairs of lines, that are a name with a time."""
     plain = [line[: _LONGEST + 1].translate(_BOLD) for line in lines]
-    places: list[Header] = []
+    places: list[tuple[Header, str]] = []
     for number, line in enumerate(plain):
         if len(line) > _LONGEST:
             continue
@@ -91,11 +95,24 @@ def headers(lines: Sequence[str]) -> list[Header]:
         else:
             match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
             first, name = number, _NUMBER.sub("", match["name"].strip()) if match else ""
-        words = name.split()
-        is_titled = all(not word[0].isalpha() or not word[0].islower() for word in words)
-        if match and 0 < len(words) <= _MOST_WORDS and is_titled and not _SENTENCE.search(name):
-            places.append(Header(first, number + 1, name, match["stamp"], match["last"] or ""))
-    return places
+        if match and 0 < len(name.split()) <= _MOST_WORDS and not _SENTENCE.search(name):
+            shape = f"{number - first}{line.startswith(name)}{_DIGITS.sub('', match['stamp'])}"
+            header = Header(first, number + 1, name, match["stamp"], match["last"] or "")
+            places.append((header, shape))
+    # A name in small letters comes back, or its header is like that of a name that does.
+    counts = Counter(header.name for header, _ in places)
+    known = {
+        shape for header, shape in places if _is_titled(header.name) or counts[header.name] > 1
+    }
+    return [
+        header
+        for header, shape in places
+        if _is_titled(header.name) or (len(header.name.split()) <= 2 and shape in known)
+    ]
+
+
+def _is_titled(name: str) -> bool:
+    return not any(word[0].islower() for word in name.split())
 
 
 def _body(lines: Sequence[str]) -> str:
