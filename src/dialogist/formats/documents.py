@@ -5,7 +5,8 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import IO
 from xml.parsers import expat
 
@@ -32,6 +33,8 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
+NO_MARKS: Mapping[str, str] = MappingProxyType({})
+TIME_MARK, END_MARK = "\x01", "\x04"
 # "On Mon, 3 May 2024 at 10:00, Ann <ann@x> wrote:" and then nothing but quoted lines.
 _ATTRIBUTION = re.compile(
     r"\n[^\n]{0,20}(?:On|Am|Le|El)\b[^\n]{5,150}(?:wrote|schrieb|écrit|escribió)[^\n]{0,60}:"
@@ -91,39 +94,59 @@ def without_signature(text: str, name: str = "") -> str:
     return text if body.strip() == text.strip() else body
 
 
-def from_html(text: str) -> str:
-    """The text of HTML, a line for each block."""
-    lines = (" ".join(line.split()) for line in "".join(_pieces(text)).split("\n"))
+def from_html(text: str, marks: Mapping[str, str] = NO_MARKS) -> str:
+    """The text of HTML, a line for each block.
+
+    ``marks``: what to put before the lines of elements of a class or name, in place of whatever
+    else begins there; a time's title stands for it. `END_MARK` stands behind them.
+    """
+    lines = (" ".join(line.split()) for line in "".join(_pieces(text, marks)).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _pieces(text: str, marks: Mapping[str, str]) -> Iterator[str]:
     """The pieces of text that people read, and a line end for every block.
 
     The parser of the standard library takes quadratic time for tags that never end.
     """
     text = _COMMENT.sub("", text) if "-->" in text else text
-    skipped, depth, position = "", 0, 0  # the element that is left out, how often it is open
+    skipped, marked, depth, position = "", "", 0, 0  # elements left out or marked; how often open
     for tag in _TOKEN.finditer(text):
         if not skipped:
             yield html.unescape(text[position : tag.start()])
         position = tag.end()
         name, closes = (tag["name"] or "").lower(), bool(tag["close"])
-        if skipped:
-            if name == skipped:
-                depth += -1 if closes else 1
-            skipped = skipped if depth else ""
-        elif not closes and name not in _VOID and (name in _DROPPED or _is_quote(name, tag)):
-            skipped, depth = name, 1
+        if name and name == (skipped or marked):
+            depth += -1 if closes else 1
+            if not depth:
+                yield f"\n{END_MARK}" if marked else ""
+                skipped = marked = ""
+        elif skipped or closes or name in _VOID:
+            yield "\n" if name in _BLOCKS and not skipped else ""
+        elif name in _DROPPED or _is_quote(name, tag):
+            skipped, marked, depth = name, "", 1
+        elif marks and not marked and (mark := _mark_of(name, tag, marks)):
+            title = html.unescape(_attributes(tag).get("title", "")) if mark == TIME_MARK else ""
+            yield f"\n{mark}{title}"
+            skipped, marked, depth = (name if title else ""), name, 1
         elif name in _BLOCKS:
             yield "\n"
     if not skipped:
         yield html.unescape(text[position:])
 
 
+def _attributes(tag: re.Match[str]) -> dict[str, str]:
+    return {m["key"].lower(): m["value"].strip("\"'") for m in _ATTRIBUTE.finditer(tag[0])}
+
+
+def _mark_of(name: str, tag: re.Match[str], marks: Mapping[str, str]) -> str:
+    classes = _attributes(tag).get("class", "").split()
+    return next((marks[each] for each in (name, *classes) if each in marks), "")
+
+
 def _is_quote(name: str, tag: re.Match[str]) -> bool:
     """Whether an element is the mail that this one replies to, as mail programs mark it."""
-    given = {m["key"].lower(): m["value"].strip("\"'").lower() for m in _ATTRIBUTE.finditer(tag[0])}
+    given = {key: value.lower() for key, value in _attributes(tag).items()}
     if name == "blockquote":
         return given.get("type") == "cite" or "gmail_quote" in given.get("class", "")
     return not _QUOTES.isdisjoint((*given.get("class", "").split(), given.get("id", "")))

@@ -199,6 +199,9 @@ def _body(mail: Message, report: ProblemReporter) -> str:
     """The text of a mail: its plain parts, or where there are none its HTML."""
     plain: list[str] = []
     pages: list[str] = []
+    for part in mail.walk():
+        outside = f"{part.preamble or ''}\n{part.epilogue or ''}".split("\n")
+        report.leave_out("lines outside of parts", sum(map(bool, map(str.strip, outside))))
     for part in _leaves(mail):
         kind = part.get_content_type()
         if part.get_filename() or not kind.startswith("text/"):

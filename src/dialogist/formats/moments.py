@@ -32,7 +32,9 @@ _CLOCK = re.compile(
     r"(?:[.,](?P<part>\d{1,6}))?(?!\d)"
 )
 _SPAN = re.compile(r"(?:(\d{1,3})\s?h\s?)?(?:(\d{1,3})\s?m(?:in)?\s?)?(\d{1,5}(?:\.\d{1,6})?)\s?s?")
-_ZONE = re.compile(r"(?<=\d)\s?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b")
+_ZONE = re.compile(
+    r"(?<=\d)\s?(?:UTC|GMT)?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b"
+)
 _SECOND_HALF = re.compile(
     r"p\.?\s?m|下午|午後|오후|中午|晚上|傍晚|μ\.?\s?μ|ب\.ظ|\bم\b|chiều|tối|\bös\b", re.IGNORECASE
 )

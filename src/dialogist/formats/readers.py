@@ -341,6 +341,7 @@ _MAIL = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"\d:\d\d")
+_PAGE = re.compile(r"\s*(?:<\?xml[^<>]{0,200}>\s*)?<(?:!doctype html|html)", re.IGNORECASE)
 _TTML = re.compile(r"\s*(?:<\?xml[^<>]{0,200}\?>\s*)?(?:<!--[^<>]{0,2000}-->\s*)?<(?:tt:)?tt[\s>]")
 
 
@@ -357,7 +358,7 @@ def _text_format(head: FileHead) -> str:
         return "sms"
     if _TTML.match(head.text):
         return "ttml"
-    if head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
+    if _PAGE.match(head.text):
         return "html"
     from dialogist.formats.chat_logs import form_of
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dialogist.errors import DataError, UsageError
 from dialogist.formats.chat_logs import cut_lines
+from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
 from dialogist.formats.moments import DATE, seconds_of
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
@@ -179,18 +180,28 @@ def _has_names(part: Sequence[SourceLine]) -> bool:
     return any(turn.speaker for turn in named_lines(line.text for line in part))
 
 
+# What pages of Telegram, Discord, iMessage, Google Voice and Facebook call the parts of messages.
+_NAME_MARK, _TEXT_MARK = "\x02", "\x03"
+_MARKS = {
+    **dict.fromkeys(("date", "chatlog__timestamp", "timestamp", "dt", "_a6-o"), TIME_MARK),
+    **dict.fromkeys(("from_name", "chatlog__author", "sender", "_a6-h"), _NAME_MARK),
+    **dict.fromkeys(("text", "chatlog__content", "bubble", "q", "_a6-p"), _TEXT_MARK),
+}
+
+
 def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read a saved page as one dialogue.
+    """Read a saved page, or a chat that was exported as one, as one dialogue.
 
     Raises:
         DataError: its text has no speakers.
     """
-    from dialogist.formats.documents import from_html
-
-    text = from_html("\n".join(line.text for line in source.lines(report)))
-    lines = list(cut_lines(text.split("\n"), report))
+    page = "\n".join(line.text for line in source.lines(report))
+    marked = from_html(page, _MARKS)
+    lines = list(cut_lines(from_html(page).split("\n"), report))
     filled = [line for line in lines if line.strip()]
-    if is_headed(filled):
+    if all(mark in marked for mark in _MARKS.values()):
+        turns = _page_turns(marked.split("\n"), report)
+    elif is_headed(filled):
         turns = _headed_turns(lines)
     elif has_speakers(filled):
         turns = tuple(named_lines(lines))
@@ -200,6 +211,38 @@ def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> 
             "conversation as .txt first"
         )
     yield Dialogue(turns, id=source.stem)
+
+
+def _page_turns(lines: Sequence[str], report: ProblemReporter) -> tuple[Utterance, ...]:
+    """The messages of a page's marked lines; what is unmarked is counted."""
+    kind = name = stamp = ""
+    messages: list[list[str]] = []  # name, stamp, lines
+    marks = [line[0] for line in lines if line[:1] in (TIME_MARK, _TEXT_MARK)]
+    is_time_below = marks[-1] == TIME_MARK
+    for line in filter(None, lines):
+        begins = line[0] in (*_MARKS.values(), END_MARK)
+        kind = line[0] if begins else kind
+        text = line.removeprefix(kind).strip()
+        if kind == _TEXT_MARK and name and begins:
+            messages.append([name, "" if is_time_below else stamp, text])
+        elif kind == _TEXT_MARK and messages:
+            messages[-1].append(text)
+        elif kind == TIME_MARK and begins:
+            stamp = text
+            if is_time_below and messages:
+                messages[-1][1] = stamp
+        elif kind == _NAME_MARK and begins and text:
+            name = text
+        elif text:
+            report.leave_out("other lines of the page")
+    seconds = seconds_of([stamp for _, stamp, *_ in messages])
+    turns = [
+        Utterance(name, "\n".join(filter(None, texts)), role_of(name), start)
+        for (name, _, *texts), start in zip(messages, seconds, strict=True)
+    ]
+    if None not in seconds:  # some pages begin with the newest
+        turns.sort(key=lambda turn: turn.start or 0)
+    return tuple(turn for turn in turns if turn.text)
 
 
 def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
