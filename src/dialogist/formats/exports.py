@@ -267,11 +267,11 @@ def watson(record: dict[str, Any]) -> dict[str, Any]:
     """Results of Watson: words as ``[word, from, to]``, and who spoke from when to when."""
     labels = turns_at(record, "speaker_labels") or []
     by_time = {str(i.get("from")): i.get("speaker") for i in labels if isinstance(i, dict)}
-    words = [
-        {"word": word[0], "start": word[1], "end": word[2], "speaker": by_time.get(str(word[1]))}
-        for word in turns_at(record, "results.alternatives.0.timestamps") or []
-        if isinstance(word, list) and len(word) == 3
-    ]
+    words = []
+    for word in turns_at(record, "results.alternatives.0.timestamps") or []:
+        text, start, end = [*(word if isinstance(word, list) else [word]), None, None, None][:3]
+        speaker = by_time.get(str(start))
+        words.append({"word": text, "start": start, "end": end, "speaker": speaker})
     return {WORDS: words}
 
 

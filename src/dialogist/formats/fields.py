@@ -61,7 +61,15 @@ _INTERNAL = {key: word_set(words) for key, words in by_folded(TABLES["internal"]
 
 def keys_of(record: Iterable[str], name: str) -> list[str]:
     """The keys of a record that people use for a part, the likeliest first."""
-    there = {folded(key): key for key in reversed([*record])}
+    keys = tuple(record)
+    # The turns of a file mostly have the same keys; what somebody made up is not held.
+    is_usual = len(keys) < _LONGEST_KEY and sum(map(len, keys)) < _LONGEST_KEY**2
+    return (_keys_of if is_usual else _keys_of.__wrapped__)(keys, name)
+
+
+@lru_cache(1 << 12)
+def _keys_of(keys: tuple[str, ...], name: str) -> list[str]:
+    there = {folded(key): key for key in reversed(keys)}
     return [there[key] for key in _FOLDED[name] if key in there]
 
 

@@ -1,6 +1,6 @@
 """Anybody's JSON: the keys people use for turns, speakers, texts and summaries."""
 
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import chain, groupby, islice
@@ -154,24 +154,25 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
                 raise BadRecord("is one message, while the file's first record is a whole dialogue")
             return generic(record, reader, selection)
 
-        yield from convert_records(_conversations(values, program, report), source, convert, report)
+        yield from convert_records(_conversations(values, reader), source, convert, report)
     selection.tell()
 
 
-def _conversations(
-    values: Iterator[JsonValue], program: Program, report: ProblemReporter
-) -> Iterator[JsonValue]:
-    """Each conversation of each value, with the people whom the whole knows."""
+def _conversations(values: Iterator[JsonValue], reader: TurnReader) -> Iterator[JsonValue]:
+    """Each conversation of each value; the reader learns of the people whom the whole knows."""
     for value in values:
         whole: Any = value.value
-        path = program.dialogues
-        if isinstance(whole, dict) and not program.doc and not _usual_key(whole):
+        path = reader.program.dialogues
+        if isinstance(whole, dict) and not reader.program.doc and not _usual_key(whole):
             path = find_turns(whole)[0]
         inner = turns_at(whole, path) if path and isinstance(whole, dict) else None
-        known = {key: whole[key] for key in keys_of(whole, "people")} if inner else {}
-        for item in [whole] if inner is None else inner:
-            record = {**known, **item} if known and isinstance(item, dict) else item
-            yield value._replace(value=record, alone=value.alone and len(inner or "1") == 1)
+        reader.shared = People()
+        if inner is None:
+            yield value
+            continue
+        reader.shared.learn(whole)
+        for item in inner:
+            yield value._replace(value=item, alone=value.alone and len(inner) == 1)
 
 
 def turns_at(
@@ -245,7 +246,9 @@ def _is_turn(item: Record) -> bool:
     item = unwrapped(item)
     has_pieces = any(isinstance(item[key], list) for key in keys_of(item, "pieces"))
     who = [key for key in keys_of(item, "speaker") if key not in _WEAK]
-    return (has_text(item) or has_pieces) and bool(who or keys_of(item, "start"))
+    return (has_text(item) or has_pieces) and bool(
+        who or keys_of(item, "start") or keys_of(item, "time")
+    )
 
 
 def _usual_key(record: Record) -> str:
@@ -312,6 +315,9 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         raise BadRecord(f"{len(channels)} channels and no utterances: ask for utterances=true")
     if is_spoken:
         value = [w for w in words if not program.tagged or _is_tagged(w)]
+        said = (unwrapped(t).get("transcript") for t in turns or () if isinstance(t, dict))
+        missing = sum(len(text.split()) for text in said if isinstance(text, str)) - len(value)
+        reader.leave_out("words without a speaker", max(0, missing) * program.tagged)
     elif turns is None or not (turns or program.instead):
         record, key, value = _located(record, columns)
     if isinstance(value, list):
@@ -319,7 +325,7 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     kept = selection.turns(record, value if isinstance(value, list) else [])
     if kept is None:
         return None
-    reader.people = People()
+    reader.people = People(ChainMap({}, reader.shared.known))
     reader.people.learn(record)
     if isinstance(value, str):
         utterances = named_lines(LINE_END.split(plain_text(value)))
@@ -369,9 +375,11 @@ def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
             if not isinstance(value, list | str):
                 raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
             return record, key, value
-    if key := _usual_key(record):
+    key = _usual_key(record)
+    is_beside = key in ("text", "transcript") and isinstance(record[key], str)
+    path = find_turns(record)[1] if is_beside or not key else ""
+    if key and not path:
         return record, key, record[key]
-    path = find_turns(record)[1]
     if path:
         parent, _, key = path.rpartition(".")
         inner = value_at(record, parent) if parent else record

@@ -54,7 +54,7 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
         raise NotParsed("JSON nested too deeply") from None
     except ValueError as error:  # an integer of thousands of digits
         raise NotParsed(f"not JSON: {error}") from None
-    _refuse_surrogates(value, text)
+    _refuse_surrogates(value, text[start:end])
     return value, end
 
 

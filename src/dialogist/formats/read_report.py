@@ -12,11 +12,12 @@ from dialogist.records import Dialogue, ReadReport
 
 _REMEDIES = {INTERNAL_NOTES: "--include-internal tells them"}
 _LONG = 150  # words of an utterance that may be a whole file
-_CLOCK = re.compile(r"^\s*\[?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?\]?\s*$", re.MULTILINE)
+_CLOCK = re.compile(r"^[ \t]*+\[?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?\]?[ \t]*+$", re.MULTILINE)
+_HEADER = r"(?:From|To|Sent|Cc|Subject|Date): ?"
 _CODE = re.compile(
-    r"\A\s*[\[{]\s*[\"{\[].*[\]}]\s*\Z|-->\s*\d\d:|^(?:From|To|Sent|Cc|Subject|Date): ?\S.*\n"
-    r"(?:From|To|Sent|Cc|Subject|Date): ",
-    re.MULTILINE | re.DOTALL,
+    r"\A\s*+[\[{]\s*+[\"{\[](?s:.*)[\]}]\s*\Z|-->[ \t]*+\d\d:|"
+    rf"^{_HEADER}[^\n]+\n{_HEADER}",
+    re.MULTILINE,
 )
 _SEEN = 2_000  # characters of a text that are looked at
 

@@ -3,7 +3,7 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -140,8 +140,9 @@ class Person(NamedTuple):
 class People:
     """Who takes part: names and roles by id; somebody without a name is called by the role."""
 
-    known: dict[str, Person] = field(default_factory=dict)
+    known: MutableMapping[str, Person] = field(default_factory=dict)
     labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     customer: str = ""
     """The id of who asked, as a help desk knows it."""
     other: str = ""
@@ -187,8 +188,8 @@ class People:
         if not name and (person.id or (role and is_program)):
             key = (role, person.id)
             if key not in self.labels:
-                count = sum(other == role for other, _ in self.labels) + 1
-                word = role.capitalize() or "Speaker"
+                self.counts[role] += 1
+                count, word = self.counts[role], role.capitalize() or "Speaker"
                 self.labels[key] = word if role and count == 1 else f"{word} {count}"
             name = self.labels[key]
         return name, role or role_of(name)
@@ -277,6 +278,8 @@ class TurnReader:
     leave_out: Callable[..., None]
     internal_notes: bool = False
     people: People = field(default_factory=People)
+    shared: People = field(default_factory=People)
+    """Whom a file knows that has several conversations."""
 
     def read(self, turns: Iterable[JSON], where: str) -> list[Utterance]:
         """The utterances in order.
