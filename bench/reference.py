@@ -25,14 +25,15 @@ import dialogist
 from dialogist import errors, records
 from dialogist.cli import main as cli
 from dialogist.formats import fields
-from dialogist.formats.readers import READERS
+from dialogist.formats.json_records import programs
+from dialogist.formats.readers import all_readers
 from dialogist.forms import form_file
 from dialogist.forms.key_points import PackConfig
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.service.api import description
 from dialogist.service.problems import CODES
 from dialogist.service.settings import Settings
-from dialogist.writers.endpoint import EndpointConfig
+from dialogist.writers.chat import ChatConfig
 from dialogist_lab.evaluation.report_card import make_metrics
 from dialogist_lab.evaluation.systems import PREDICTION_KEYS
 from dialogist_lab.models.generator import MODELS
@@ -127,7 +128,7 @@ def configuration() -> Iterator[str]:
     yield "`--set training.epochs=4` sets the key `epochs` under the key `training`."
     places = (*MODELS.values(), *OBJECTIVES.values())
     kinds = (getattr(importlib.import_module(m), c) for m, c in (p.split(":") for p in places))
-    roots = (Recipe, Settings, EndpointConfig, form_file.Form, PackConfig, PrivacyPackConfig)
+    roots = (Recipe, Settings, ChatConfig, form_file.Form, PackConfig, PrivacyPackConfig)
     known: dict[str, Any] = {}
     for model in (*roots, *kinds):
         assert issubclass(model, BaseModel)
@@ -221,13 +222,33 @@ def errors_page() -> Iterator[str]:
 def formats() -> Iterator[str]:
     yield "Formats and column names"
     yield "How to use them is in [input formats](../formats.md). Formats are tried in this order."
-    rows = [(f"`{n}`", plain(r.doc), codes(r.extensions)) for n, r in READERS.items()]
+    rows = [(f"`{n}`", plain(r.doc), codes(r.extensions)) for n, r in all_readers().items()]
     yield from table(("`--input-format`", "what it is", "endings"), rows)
     yield "## Names of columns and keys"
-    kinds = ("id", "speaker", "text", "role", "time", "dialogue", "turns", "summary")
+    yield "`ticketId`, `TicketID` and `ticket id` are the same as `ticket_id`."
+    kinds = ("id", "speaker", "text", "role", "time", "start", "end", "dialogue", "turns")
+    kinds += ("summary", "deleted", "replies", "attachments", "people")
     keys = [(kind, codes(fields.KEYS[kind])) for kind in kinds]
     yield from table(("what", "names, in this order"), keys)
+    yield "## Notes that no customer sees"
+    rows = [(codes(k.split()), codes(v.split())) for k, v in fields.TABLES["internal"].items()]
+    yield from table(("key of a turn", "values, in any case"), rows)
+    yield "## What is counted, not told"
+    rows = [(what, codes(kinds.split())) for what, kinds in fields.TABLES["not_told"].items()]
+    yield from table(("counted as", "kinds of items"), rows)
     yield from ("", "## Keys of predictions", "", f"The first of {codes(PREDICTION_KEYS)}.")
+
+
+def formats_by_ending() -> str:
+    """The table of the page of formats: what is read of files with an ending."""
+    endings: dict[tuple[str, ...], list[str]] = {}
+    for name, reader in all_readers().items():
+        if isinstance(reader.parse, str) and name not in programs():  # nor of another package
+            endings.setdefault(reader.extensions, []).append(name)
+    json = next(names for names in endings.values() if "json" in names)
+    json.append(f"[{sum(bool(p.doc) for p in programs().values())} programs](generated/formats.md)")
+    rows = [(codes(ending), ", ".join(names)) for ending, names in endings.items()]
+    return "\n".join(table(("ending", "formats"), rows)).strip("\n") + "\n"
 
 
 def metrics() -> Iterator[str]:

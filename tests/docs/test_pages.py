@@ -223,3 +223,9 @@ def test_the_site_builds(site: Path, tmp_path: Path) -> None:
     done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "reference" / "generated" / "command-line" / "index.html").exists()
+
+
+def test_the_page_of_formats_has_the_readers_own_table(bench: Any) -> None:
+    page = (DOCS / "reference" / "formats.md").read_text("utf-8")
+    made = page.partition("<!-- made by bench/reference.py -->")[2].partition("<!-- end -->")[0]
+    assert made.strip() == bench("reference").formats_by_ending().strip()
