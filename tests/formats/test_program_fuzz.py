@@ -62,7 +62,7 @@ def damaged_records(draw, case):
 
 @pytest.mark.parametrize("case", RECORDS, ids=[f"{n}-{c['is']}" for n, c in enumerate(RECORDS)])
 def test_damaged_records(case):
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(damaged_records(case))
     def run(text):
         assert_nothing_lost(text)

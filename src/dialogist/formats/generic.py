@@ -2,6 +2,7 @@
 
 from collections import ChainMap, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from dialogist.formats.fields import (
 )
 from dialogist.formats.json_records import (
     JsonValue,
+    NotParsed,
     Program,
     convert_records,
     json_values,
@@ -197,15 +199,20 @@ def turns_at(
             values = [v for i in inner for v in (i.values() if step == "*" else [i[step]])]
         if path.endswith("*"):
             return values
-        parsed: Iterator[Any] = (
-            parse_value(v)[0] if isinstance(v, str) and v[:1] in "[{" else v for v in values
-        )
-        lists: list[Any] = [[*v.values()] if _is_by_id(v) else v for v in parsed]
+        lists: list[Any] = [[*v.values()] if _is_by_id(v) else v for v in map(_parsed, values)]
         items = [*chain.from_iterable(v for v in lists if isinstance(v, list))]
         if any(accepts(item) for item in items) if accepts else items:
             return items
         found = items if any(isinstance(v, list) for v in lists) else found
     return found
+
+
+def _parsed(value: Any) -> Any:
+    """A value, or the JSON that it holds as text."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        with suppress(NotParsed):
+            return parse_value(value)[0]
+    return value
 
 
 def _is_by_id(value: Any) -> bool:
@@ -235,7 +242,7 @@ def find_turns(record: Record) -> tuple[str, str]:
         elif isinstance(value, list):
             items = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
             turns = sum(_is_turn(item) for item in items)
-            if items and 2 * turns > len(items):
+            if items and 2 * turns >= len(items):
                 return dialogues, path
             if items and not dialogues:
                 places.append((path, "", items[0]))
@@ -288,7 +295,8 @@ def is_message(value: Record, columns: Columns) -> bool:
     if columns.get("text"):
         return has_path(value, columns["text"])
     mapped = columns.get("speaker")
-    has_speaker = has_path(value, mapped) if mapped else bool(keys_of(value, "speaker"))
+    usual = (*keys_of(value, "speaker"), *keys_of(value, "start"))
+    has_speaker = has_path(value, mapped) if mapped else bool(usual)
     if not has_speaker or not (has_text(value) or isinstance(value.get("words"), list)):
         return False
     text = next((t for key in keys_of(value, "text") if isinstance(t := value[key], str) and t), "")
@@ -503,13 +511,14 @@ def _messages_in(
                 found = found.get("id") if isinstance(found, dict) else found
                 identity = id_under({key: found}, key)
                 utterances = reader.turn(item, "the message")
-                if not identity and utterances:
-                    raise BadRecord(f"has no id under '{key}': it belongs to no dialogue")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):
                     report.leave_out("items without text")
                 else:
                     report(line, str(error))
+                continue
+            if utterances and not identity:
+                report(line, f"has no id under '{key}': it belongs to no dialogue")
                 continue
             yield from (RoleMessage(identity, line, utterance) for utterance in utterances)
 

@@ -36,6 +36,7 @@ _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2}(?:[.,]\d{1,9})?)")
 _SPAN = re.compile(r"(?:PT)?(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?", re.I)
 _FRACTION = re.compile(r"(?<=\.\d{6})\d+")
 _LONGEST_TIME = 64
+_LONG_TURN = 150  # seconds that most turns do not take, but milliseconds they do
 
 
 def seconds_of(value: Any, unit: float = 1.0) -> float | None:
@@ -116,6 +117,19 @@ def in_order(utterances: list[Utterance], order: str = "") -> list[Utterance]:
         last = last if utterance.start is None else utterance.start
         moments.append(last)
     return [utterances[n] for n in sorted(range(len(moments)), key=moments.__getitem__)]
+
+
+def _in_seconds(utterances: list[Utterance]) -> list[Utterance]:
+    """With times in seconds where they are whole milliseconds: nobody speaks for minutes each."""
+    spans = [(u.start, u.end) for u in utterances if u.start is not None and u.end is not None]
+    lengths = sorted(end - start for start, end in spans)
+    is_whole = all(time.is_integer() for span in spans for time in map(float, span))
+    if not spans or not is_whole or lengths[len(lengths) // 2] < _LONG_TURN:
+        return utterances
+    if spans[0][0] >= FIRST_INSTANT:
+        return utterances
+    in_ms = ((u, [t if t is None else t / 1000 for t in (u.start, u.end)]) for u in utterances)
+    return [replace(u, start=start, end=end) for u, (start, end) in in_ms]
 
 
 # Speakers.
@@ -231,6 +245,7 @@ _NOT_TOLD = {kind: what for what, kinds in TABLES["not_told"].items() for kind i
 _TEXTS_APART = ("embeds", "attachments", "blocks", "poll")
 """Attachments that hold words of their own rather than a file."""
 _DEPTH = 8
+_MEDIA = re.compile(r"image|photo|picture|file|audio|voice|video|document|media|sticker|gif", re.I)
 _NO_SPACE = re.compile(r"\s+([.,!?;:%])")
 
 
@@ -254,7 +269,7 @@ def message_content(value: Any, key: str, depth: int = 0) -> str:
             return ""
         inner = (message_content(value[k], k, depth + 1) for k in _text_keys(value))
         kind = str(value.get("type") or "").removesuffix("_url")
-        return next(filter(None, inner), f"[{kind}]" if kind and depth else "")
+        return next(filter(None, inner), f"[{kind}]" if depth and _MEDIA.search(kind) else "")
     if not isinstance(value, list):
         raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
     if odd := [item for item in value if isinstance(item, int | float | list)]:
@@ -301,7 +316,7 @@ class TurnReader:
 
     def finished(self, utterances: list[Utterance]) -> list[Utterance]:
         """In order, joined, and without the instructions of a language model."""
-        ordered = in_order(utterances, self.program.order)
+        ordered = in_order(_in_seconds(utterances), self.program.order)
         if self.program.joined:
             runs = ([*run] for _, run in groupby(ordered, key=lambda u: (u.speaker, u.role)))
             ordered = [

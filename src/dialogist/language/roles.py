@@ -49,7 +49,7 @@ _PARTIES = {
         "admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team", "outgoing",
         "outbound", "internal",
     ),
-    "assistant": ("ai", "model"),
+    "assistant": ("ai", "model", "gpt"),
     "system": ("developer",),
 }  # fmt: skip
 _BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
