@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[2] / "results" / "blind-reading.json"
+RESULTS = Path(__file__).resolve().parents[2] / "results"
 VERSIONS = ("before", "after")
 VERDICTS = ("ok", "vague", "wrong")
 
@@ -64,7 +64,7 @@ def counts_of(
     found: dict[str, Any] = {
         name: dict.fromkeys((*VERDICTS, "dialogues wrong"), 0) for name in VERSIONS
     }
-    sums = {name: {"useful": 0, "filed": 0, "facts": 0} for name in VERSIONS}
+    sums = {name: dict.fromkeys(("useful", "filed", "facts", "loosely"), 0) for name in VERSIONS}
     preferred = {what: dict.fromkeys((*VERSIONS, "equal"), 0) for what in ("better", "prose")}
     dialogues = 0
     for verdict in verdicts:
@@ -76,13 +76,14 @@ def counts_of(
             found[name]["dialogues wrong"] += "wrong" in verdict[letter]
             sums[name]["useful"] += verdict["useful"][letter]
             sums[name]["filed"] += verdict["useful"][letter] >= 4
-            sums[name]["facts"] += verdict.get("facts", {}).get(letter, 0)
+            for what in ("facts", "loosely"):
+                sums[name][what] += verdict.get(what, {}).get(letter, 0)
         for what, numbers in preferred.items():
             numbers[version.get(verdict[what], "equal")] += 1
     for name in VERSIONS:
         found[name]["useful"] = round(sums[name]["useful"] / dialogues, 2)
         found[name]["would file unread"] = sums[name]["filed"]
-        found[name]["facts"] = sums[name]["facts"]
+        found[name] |= {what: sums[name][what] for what in ("facts", "loosely")}
     return {"dialogues": dialogues, **found, **preferred}
 
 
@@ -90,14 +91,15 @@ def count(arguments: argparse.Namespace) -> None:
     """Print what all readers found, and store it."""
     key = json.loads((arguments.folder / "key.json").read_text("utf-8"))
     readers = [counts_of(records(path).values(), key) for path in arguments.verdicts]
-    stored = json.loads(RESULTS.read_text("utf-8"))
+    path = RESULTS / f"{arguments.into}.json"
+    stored = json.loads(path.read_text("utf-8"))
     stored["sheets"][arguments.name] = {
         "what": arguments.what,
         "commits": {"before": arguments.before, "after": arguments.commit},
         "readers": readers,
     }
     text = json.dumps(stored, indent=1) + "\n"
-    RESULTS.write_text(text, "utf-8")
+    path.write_text(text, "utf-8")
     print(text)
 
 
@@ -114,8 +116,9 @@ def main() -> None:
     counted.add_argument("verdicts", type=Path, nargs="+")
     counted.add_argument("--before", default="eaf99958", help="commit of version `before`")
     counted.add_argument("--commit", required=True, help="commit of version `after`")
-    counted.add_argument("--name", required=True, help="of the sheet in results/blind-reading.json")
+    counted.add_argument("--name", required=True, help="of the sheet there")
     counted.add_argument("--what", default="", help="which dialogues it has")
+    counted.add_argument("--into", default="blind-reading", help="the file of results/")
     counted.set_defaults(run=count)
     arguments = parser.parse_args()
     arguments.run(arguments)
