@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -41,6 +41,9 @@ client: .venv/.serve ## the Python client of the service, one file: dialogist_cl
 
 test: .venv/.dev ## all tests but the slow ones
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+
+test-models: .venv/.dev ## language models as writers with real small ones behind llama.cpp (minutes)
+	PYTHON=$(PYTHON) bench/llamacpp.sh
 
 test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
