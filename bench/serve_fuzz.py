@@ -187,7 +187,7 @@ def _described_requests(examples: int, seed: int) -> dict[str, Any]:
         words = ["--config-file", "schemathesis.toml", "run", address, "--seed", str(seed)]
         words += ["-H", f"Authorization: Bearer {add_key(engine, 'fuzz')}"]
         words += ["--max-examples", str(examples), "--checks", _CHECKS, "--mode", "all"]
-        words += ["--no-color", "--request-timeout", str(settings.deadline_seconds + 10)]
+        words += ["--no-color", "--request-timeout", "40"]
         program = str(Path(sys.executable).parent / "schemathesis")
         done = subprocess.run([program, *words], capture_output=True, text=True, cwd=folder)
         server.should_exit = True
