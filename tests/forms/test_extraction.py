@@ -94,8 +94,8 @@ def test_a_huge_turn_without_marks_is_read_in_time():
 
 def test_hours_of_conversation_are_read_a_few_times_a_sentence(monkeypatch):
     seen = []
-    rule = sentences.signals_change
-    monkeypatch.setattr(sentences, "signals_change", lambda text: seen.append(text) or rule(text))
+    stems = sentences.content_stems
+    monkeypatch.setattr(sentences, "content_stems", lambda text: seen.append(text) or stems(text))
     lines = ["Ann: I want a technician.", "Bo: I will send a technician on Tuesday at 10 am."]
     assert extract(dialogue_of(*(f"{line} It is number {n}." for n in range(60) for line in lines)))
     assert 0 < len(seen) < 10 * 240

@@ -18,7 +18,7 @@ from dialogist.forms.sentences import (
 )
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
-from dialogist.language.replies import agrees, declines
+from dialogist.language.replies import DECLINES, agrees
 from dialogist.language.tokens import word_set
 
 WORK = word_set(
@@ -43,11 +43,10 @@ _BEHAVE = word_set("leave stop avoid keep rest reduce")  # from now on, if they 
 _STEMS = frozenset(map(stem_of, WORK | _WEAK))
 # What is done by saying it, before the next turn, or never was meant as work.
 _IDLE = re.compile(
-    r"order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|look (?:at|for|like)|"
-    r"talk to you|speak (?:about|for)|accept\b|ask (?:you|a|one|this|that|for)\b|"
-    r"ask (?:\S+ ){0,4}?to (?:speak|talk|tell)\b|pay (?:in|by|with|cash|it|you)\b|remind|"
-    r"cover the|\w+ (?:it )?down\b|\w+ \w+ (?:is|are)\b",
-    re.I,
+    r"(?i)order (?:the|a|two|one|that)\b|(?:make|call) it\b|make (?:sure|do|up)|look (?:at|for|"
+    r"like)|talk to you|speak (?:about|for)|accept\b|ask (?:you|a|one|this|that|for)\b|ask (?:\S+ "
+    r"){0,4}?to (?:speak|talk|tell)\b|pay (?:in|by|with|cash|it|you)\b|remind|cover the|\w+ (?:it "
+    r")?down\b|\w+ \w+ (?:is|are)\b"
 )
 _REPLY = re.compile(
     r"get (?:back to|in touch|(?:the|some|us|u) \w{3,}|(?:\S+ ){1,4}ready)|take care of|look into|"
@@ -57,9 +56,8 @@ _REPLY = re.compile(
 _PRONOUN = r"(?:it|them|him|her|that one|those|that|this)"
 # What a pronoun is enough for: "I'll send it".
 _HANDLED = re.compile(
-    rf"(?!make|pick)(?P<verb>\w+) {_PRONOUN}(?: (?:back|over|for you|to you|myself|later|then|"
-    rf"too))?",
-    re.I,
+    rf"(?i)(?!make|pick)(?P<verb>\w+) {_PRONOUN}(?: (?:back|over|for you|to you|myself|later|then|"
+    rf"too))?"
 )
 # "Write to them tonight": whom is told by what was said before.
 _REFERS = re.compile(rf"\w+(?: \w+)? {_PRONOUN}(?! (?:one|number|list)\b)", re.I)
@@ -94,21 +92,17 @@ _PROMISE = re.compile(
     r"^(?P<others>(?i:an?|the|our|my|your|they)\b(?: [a-z]+){0,3}? ?(?:will|['’] ?ll)) (?=[a-z])"
 )
 _ASK = re.compile(
-    r"(?:(?:could|can(?! you (?:speak|drive|swim|read|find))|would|will) (?:you|u)(?: please| just|"
-    r" also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|you)) (?=[A-Za-z])",
-    re.I,
+    r"(?i)(?:(?:could|can(?! you (?:speak|drive|swim|read|find))|would|will) (?:you|u)(?: please| "
+    r"just| also)*|i (?:want|need|would like) you to|please|pls|make sure (?:to|you)) (?=[A-Za-z])"
 )
 _TELLING = 4  # words of a sentence that something may be called by
 _IMPERATIVE = re.compile(
-    r"^\W*(?:(?:and|but|so|well) )?(?:(?:if|unless|once|as soon as|when)\b[^,]*, "
-    r")?(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ "
-    r",.]+){0,3}(?=[A-Za-z])",
-    re.I,
+    r"(?i)^\W*(?:(?:and|but|so|well) )?(?:(?:if|unless|once|as soon as|when)\b[^,]*, "
+    r")?(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|just|also|[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])"
 )
 _OFFERS = re.compile(
-    r"\b(?:(?P<asks>(?:shall|should) I|do you want me to|would you like me to)|I (?:can|could)) "
-    r"(?=[a-z])",
-    re.I,
+    r"(?i)\b(?:(?P<asks>(?:shall|should) I|do you want me to|would you like me to)|I (?:can|"
+    r"could)) (?=[a-z])"
 )
 
 
@@ -130,7 +124,7 @@ def actions_in(talk: Talk) -> Iterator[Finding]:
 def _promise(sentence: Sentence, talk: Talk) -> Finding | None:
     """ "I'll send it on Monday.", if the next speaker does not say that there is no need."""
     text = sentence.text
-    if text.endswith("?") or any(declines(reply.text) for reply in talk.reply(sentence)[:2]):
+    if text.endswith("?") or any(DECLINES.search(reply.text) for reply in talk.reply(sentence)[:2]):
         return None
     for will in _PROMISE.finditer(text):
         if not begins_clause(text, will.start()):
@@ -248,7 +242,7 @@ def _accepted(sentence: Sentence, talk: Talk) -> Finding | None:
 _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
 # "I wan na go ahead and increase your Lasix": transcripts cut words in two.
 _ORDERS = re.compile(
-    r"(?<!if )(?<!did )\b(?:(?:i|we)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)?|"
+    r"(?i)(?<!if )(?<!did )\b(?:(?:i|we)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)?|"
     r"you(?: ?['’] ?ll| will| can| should| need)) "
     r"(?:(?:also|just|then|going to|gon ?na|wan ?na|want (?:you )?to|need to|like (?:you )?to|"
     r"go ahead and|have you|recommend) )*(?P<verb>start(?! by\b)|(?:in|de)crease|order|prescrib|"
@@ -259,8 +253,7 @@ _ORDERS = re.compile(
     # "Please take the syrup in the evening instead.", but no deep breath.
     r"^\W*(?:(?:ok|okay|so|then|and|well|also|please|now)\W+)*(?P<told>(?:take|use) (?:(?!it easy)"
     r"(?:it|this|that|these|one|two|half|\d+)|(?:the|your|an?) (?!(?:deep|big|look|seat|step|shirt)"
-    r"\b)\w+)|(?:stop|start|keep|rest) (?:the|your|it|with|on)|avoid|halve|come back)\b",
-    re.I,
+    r"\b)\w+)|(?:stop|start|keep|rest) (?:the|your|it|with|on)|avoid|halve|come back)\b"
 )
 _ORDER = 160  # characters of what is ordered in speech without stops
 

@@ -15,37 +15,34 @@ from dialogist.forms.sentences import (
     quote,
 )
 from dialogist.language.quantities import deadline_in, may_hold, whens_in
-from dialogist.language.replies import agrees, declines
+from dialogist.language.replies import DECLINES, agrees
 from dialogist.records import EvidenceSpan
 
 _TAKEN = re.compile(
-    r"\b(?:(?:I|we)(?: ?['’] ?ve| have)?(?: (?:all|both|finally|already|just))* (?:decided|agreed|"
-    r"chosen|settled on)(?= (?:to|on|that|not|against|for|we|it|the)\b)|(?:the|our|my) (?:final )?"
-    r"decision (?:is|was)\b|(?:it|that) ?['’]?s (?:decided|settled|agreed)(?= (?:to|that)\b|:))",
-    re.I,
+    r"(?i)\b(?:(?:I|we)(?: ?['’] ?ve| have)?(?: (?:all|both|finally|already|just))* (?:decided|"
+    r"agreed|chosen|settled on)(?= (?:to|on|that|not|against|for|we|it|the)\b)|(?:the|our|my) "
+    r"(?:final )?decision (?:is|was)\b|(?:it|that) ?['’]?s (?:decided|settled|agreed)(?= (?:to|"
+    r"that)\b|:))"
 )
 _PROPOSED = re.compile(
-    r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes) )(?:let ?['’]? ?s|shall we|"
-    r"why don ?['’] ?t we) (?:all |just |also )*(?=[A-Za-z])",
-    re.I,
+    r"(?i)(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes) )(?:let ?['’]? ?s|shall we|"
+    r"why don ?['’] ?t we) (?:all |just |also )*(?=[A-Za-z])"
 )
 # What is proposed only to carry on the conversation, or done at once: no decision.
 _TALK = re.compile(
-    r"(?:see|say|talk|start|begin|continue|go(?: on| ahead| back| over| now|$| and )|move|look|"
+    r"(?i)(?:see|say|talk|start|begin|continue|go(?: on| ahead| back| over| now|$| and )|move|look|"
     r"hear|get (?:started|down|back|on|to|into|this|in|some|a)|take (?:a look|the|it|this|that)|"
     r"turn|hope|try|check|find|just|not|be|know|make sure|wait|stop|keep(?! (?:it|them|the|him|"
-    r"her) \w)|do\b|discuss|ask|give|review|read|come|listen|show|decide|next|now|well)\b",
-    re.I,
+    r"her) \w)|do\b|discuss|ask|give|review|read|come|listen|show|decide|next|now|well)\b"
 )
 # What may be accepted: in words, or a bare "Luigi's at eight?".
 _OFFERED = re.compile(
-    r"\b(?:how about(?! (?:any|your|in|when|the)\b)|what about|shall we|why don ?['’]?t we|"
+    r"(?i)\b(?:how about(?! (?:any|your|in|when|the)\b)|what about|shall we|why don ?['’]?t we|"
     r"(?:should|could|can) we|would you (?:like|prefer)|do you want to|would [\w ]{1,30} be (?:all "
     r"right|ok|okay|fine)|i(?: would)? (?:suggest|propose|recommend|move)|we (?:could|can)|let "
     r"?['’]?s|make it|i can (?:give|offer|do)|is (?:that|this|it) (?:ok|okay|fine)(?: with| for|$|"
     r"\?)|(?:good|works?)(?: with| for)? (?:you)?\?|i['’]d (?!like|love|rather|be|say|have|"
-    r"need)\w+)",
-    re.I,
+    r"need)\w+)"
 )
 _CHECKS = re.compile(
     r"\b(?:correct|right|sure|ok(?:ay)?) ?\?$|^\W*(?:\w+ )?(?:that|it) ?['’]?s\b", re.I
@@ -57,9 +54,9 @@ _LEADS = (
 )
 # A few words that are no clause: "Luigi's at eight?", "Or Tuesday".
 _FRAGMENT = re.compile(
-    rf"{_LEADS}(?!(?:is|are|was|were|do|does|did|have|has|can|could|will|would|what|when|who|why|"
-    r"how|any|anything|sorry|you|i|he|she|they|it|that|not|no|u)\b)\w",
-    re.I,
+    rf"(?i){_LEADS}(?!(?:is|are|was|were|do|does|did|have|has|can|could|will|would|what|when|who|"
+    rf"why|"
+    r"how|any|anything|sorry|you|i|he|she|they|it|that|not|no|u)\b)\w"
 )
 _LONGEST_FRAGMENT = 7  # words
 _FEWEST = 3  # words of a statement that is more than a remark
@@ -73,31 +70,28 @@ _NO_VALUE = (
 )
 _VALUE = rf"{_NO_VALUE}(?=[\w£$€])[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 _NAMED = re.compile(
-    rf"{_LEADS}(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|best)\b|"
+    rf"(?i){_LEADS}(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|"
+    rf"best)\b|"
     r"\W*$)|(?P<praised>(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b(?! (?:with|"
     r"for|by) (?:me|us)\b))|sounds (?:good|great|perfect|fine)\b|then\W*$)|(?:then|so) "
     rf"{_VALUE},? please\W*$|(?:then |so )?(?:(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|"
     r"go for|keep)|(?:we|I) go (?:with|for)|let ?['’]?s (?:go with|go for|take|say|do)) (?!it\W*$|"
-    r"that\W*$|a look|care|you|back)\w)",
-    re.I,
+    r"that\W*$|a look|care|you|back)\w)"
 )
 _FIRM = re.compile(
-    rf"{_LEADS}(?:deal|agreed|works for me|(?:that )?sounds (?:good|great|perfect|fine)|fine "
+    rf"(?i){_LEADS}(?:deal|agreed|works for me|(?:that )?sounds (?:good|great|perfect|fine)|fine "
     rf"(?:with|"
     r"by) me|perfect|good idea|great|that works|that ?['’]?s fine|i ?['’]?ll take (?:it|the \w+)|i "
-    r"agree|that would be (?:great|perfect|good|fine|nice)|go ahead|of course|yes,? please)\b",
-    re.I,
+    r"agree|that would be (?:great|perfect|good|fine|nice)|go ahead|of course|yes,? please)\b"
 )
 _YES = re.compile(r"^\W*(?:oh |and )?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I)
 _DROPPED = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|fine|right|agreed)[ ,.]+){1,2}no(?! (?:i|you|it|that|we|he|she|they|"
-    r"there|problem|worries|idea)\b)",
-    re.I,
+    r"(?i)^\W*(?:(?:ok(?:ay)?|fine|right|agreed)[ ,.]+){1,2}no(?! (?:i|you|it|that|we|he|she|they|"
+    r"there|problem|worries|idea)\b)"
 )
 _OPEN = re.compile(
-    r"\b(?:but|maybe|perhaps|if|unless|should|could|would|might|not|never|depends|until|what|how|"
-    r"why|who|which|before|when)\b|n ?['’] ?t\b",
-    re.I,
+    r"(?i)\b(?:but|maybe|perhaps|if|unless|should|could|would|might|not|never|depends|until|what|"
+    r"how|why|who|which|before|when)\b|n ?['’] ?t\b"
 )
 
 
@@ -194,7 +188,7 @@ def _accepts(sentence: Sentence, proposal: Sentence, talk: Talk) -> bool:
     """Whether it says yes: a "yeah" to a statement may be no more than listening."""
     text = " ".join(s.text for s in talk.sentences[sentence.utterance][:2])
     is_yes = agrees(sentence.text) or "take" in sentence.text
-    if not is_yes or declines(text) or re.search(r"\b(?:but|maybe|if|not)\b|n['’]t\b", text):
+    if not is_yes or DECLINES.search(text) or re.search(r"\b(?:but|maybe|if|not)\b|n['’]t\b", text):
         return False
     is_answer = proposal.text.endswith("?") and _YES.match(sentence.text) is not None
     return is_answer or _FIRM.match(text) is not None
@@ -220,20 +214,19 @@ def _has_value(text: str) -> bool:
 # Questions that are asked and put off, or asked last and never answered.
 
 _QUESTION = re.compile(
-    r"^(?:\W*(?:and|but|so|well|oh|then|now|ok(?:ay)?|sorry|also)\b[ ,.]*)*(?!(?:what|how) about|"
-    r"why (?:don ?['’] ?t|not)|(?:shall|should) (?:we|i)\b|(?:can|may|could) i (?:help|ask|have)|"
-    r"how (?:are|do) you|are you (?:sure|ready)|what (?:do you think|if|else)|(?:would|could|can|"
-    r"will) you\b|do you (?:think|mean|mind)|is (?:that|it) (?:so|right|ok|okay|all|"
+    r"(?i)^(?:\W*(?:and|but|so|well|oh|then|now|ok(?:ay)?|sorry|also)\b[ ,.]*)*(?!(?:what|how) "
+    r"about|why (?:don ?['’] ?t|not)|(?:shall|should) (?:we|i)\b|(?:can|may|could) i (?:help|ask|"
+    r"have)|how (?:are|do) you|are you (?:sure|ready)|what (?:do you think|if|else)|(?:would|could|"
+    r"can|will) you\b|do you (?:think|mean|mind)|is (?:that|it) (?:so|right|ok|okay|all|"
     r"clear)\b)(?:what|when|where|which|who|whose|why|how|is|are|was|were|do|does|did|have|has|can|"
-    r"could|will|would|should|shall|may)\b",
-    re.I,
+    r"could|will|would|should|shall|may)\b"
 )
 _UNKNOWN = re.compile(
-    r"^\W*(?:(?:oh|well|hmm|sorry|good question|honestly|actually)\b[ ,.]*)*(?:(?:i|we) (?:really "
-    r")?(?:don ?['’] ?t|do not) know|(?:i (?:have|['’]ve) )?no idea|dunno|(?:i ?['’] ?m |i am "
-    r")?not (?:really |quite )?(?:sure|certain)|i (?:can ?['’] ?t|cannot) (?:say|tell|remember)|"
-    r"nobody knows|(?:i ?['’] ?(?:ll|d)|let me) (?:have to )?(?:check|ask|find out|get back))\b",
-    re.I,
+    r"(?i)^\W*(?:(?:oh|well|hmm|sorry|good question|honestly|actually)\b[ ,.]*)*(?:(?:i|we) "
+    r"(?:really )?(?:don ?['’] ?t|do not) know|(?:i (?:have|['’]ve) )?no idea|dunno|(?:i ?['’] ?m |"
+    r"i am )?not (?:really |quite )?(?:sure|certain)|i (?:can ?['’] ?t|cannot) (?:say|tell|"
+    r"remember)|nobody knows|(?:i ?['’] ?(?:ll|d)|let me) (?:have to )?(?:check|ask|find out|get "
+    r"back))\b"
 )
 _FEWEST_ASKED = 4  # words of a question that can be understood alone
 _SHORT = 8  # words after "I don't know" that still answer nothing

@@ -250,14 +250,13 @@ class _Filler:
         told: Sequence[Finding] = ()
         if section.source == "outcome" and any(s.source == "done" for s in self.form.sections):
             told = self.extracted.done
-        once: dict[tuple[str, str], Entry] = {}
+        once: dict[tuple[str, str], Finding] = {}
         for finding in getattr(self.extracted, section.source):
+            first = once.get((finding.owner, finding.text))
+            again = (*first.evidence, *finding.evidence) if first else ()
             if finding not in told:
-                entry = _found(finding)
-                first = once.setdefault((entry.owner, entry.text), entry)
-                evidence = tuple(dict.fromkeys((*first.evidence, *entry.evidence)))
-                once[entry.owner, entry.text] = replace(first, evidence=evidence)
-        return list(once.values())
+                once[finding.owner, finding.text] = replace(first or finding, again=again)
+        return [_found(finding) for finding in once.values()]
 
     def _profile(self, section: FormSection) -> Iterator[Entry]:
         """Fields of the user profile; the name of a field that alone is asked for says nothing."""

@@ -27,32 +27,28 @@ from dialogist.language.tokens import IRREGULAR, word_set
 _COMPLAINS = cue_bits(("issue", "negation", "fail"))
 _WISHES = cue_bits(("want", "please", "help"))
 _COMPLAINT = re.compile(
-    r"\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|\b(?:been (?:trying|waiting)|no longer|"
+    r"(?i)\b(?:ca|wo|do|does|did|is|are|was|have|has)nt\b|\b(?:been (?:trying|waiting)|no longer|"
     r"keeps? \w+ing|still \w+ing|declined|expired|freez\w+|frozen|too \w+|damaged|charged|billed|"
     r"painful|cough\w*|fever|headaches?|sore|blank|slow|stolen|supposed to|dead|locked out|down|"
-    r"out of \w+|disappoint\w*|unacceptable|terrible|worst|rude|useless)\b|n ?['’] ?t\b",
-    re.I,
+    r"out of \w+|disappoint\w*|unacceptable|terrible|worst|rude|useless)\b|n ?['’] ?t\b"
 )
 _WISH = re.compile(r"\bi ?['’]?(?:m| am| was) (?:looking|calling|trying|wondering|hoping)\b", re.I)
 _PRAISES = re.compile(
-    r"\b(?:great|amazing|awesome|excellent|brilliant|wonderful|fantastic|lovely|helpful|sunshine|"
-    r"thanks?|thank ?you|love|luckily)\b",
-    re.I,
+    r"(?i)\b(?:great|amazing|awesome|excellent|brilliant|wonderful|fantastic|lovely|helpful|"
+    r"sunshine|thanks?|thank ?you|love|luckily)\b"
 )
 # A greeting, a name, a call for help as such: the matter comes later.
 _OPENS = re.compile(
-    r"^\W*(?:\w+\W+)?(?:what ?['’]?s (?:wrong|up)|how are you|good (?:morning|afternoon|"
+    r"(?i)^\W*(?:\w+\W+)?(?:what ?['’]?s (?:wrong|up)|how are you|good (?:morning|afternoon|"
     r"evening)[\w ,.]*$)|^\W*(?:no|not really|never mind|thanks)\b|\b(?:is (?:this|that) (?:the|"
     r"your)|are you|am i|(?:can|could) you help(?: me)?(?: please)?\W*$|(?:can|may|could) i (?:ask|"
     r"speak|talk))\b|^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i "
-    r"?['’]?m|i am)\b[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b",
-    re.I,
+    r"?['’]?m|i am)\b[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b"
 )
 # What only the sentence before makes clear.
 _LEANS = re.compile(
-    r"^\W*(?:its?|they|thats?|this|those|these|he|she|not|then|but|so|because|and|now|which|please|"
-    r"also|still|same)\b",
-    re.I,
+    r"(?i)^\W*(?:its?|they|thats?|this|those|these|he|she|not|then|but|so|because|and|now|which|"
+    r"please|also|still|same)\b"
 )
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
@@ -132,31 +128,28 @@ _NOUNS = (
     r"(?:reservation|booking|order|payment|appointment|purchase|ticket|table|seat|transfer|car)s?"
 )
 _PASSIVE = re.compile(
-    r"\b(?:your|the|my|our|an?|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|which|who|"
-    r"is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?(?P<place>(?P<now> ?['’] ?(?:s|re)| is| are)|"
+    r"(?i)\b(?:your|the|my|our|an?|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|which|"
+    r"who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?(?P<place>(?P<now> ?['’] ?(?:s|re)| is| "
+    r"are)|"
     rf" ?['’] ?ve been| ha(?:s|ve)(?: now| just| already)? been|(?<=tion) was|(?<=ment) was|"
     r"(?<=ing) was|(?<=car) was|(?<=ticket) was)(?: (?:now|just|already|all|successfully|been))* "
     rf"(?P<verb>[a-z-]+)(?=[ .,!]|$)|^\W*(?:(?:your|the) )?{_NOUNS}(?: (?:is|was|has been|went))? "
-    r"(?:confirmed|scheduled|made|complete|completed|successful|booked|through|done)\b",
-    re.I,
+    r"(?:confirmed|scheduled|made|complete|completed|successful|booked|through|done)\b"
 )
 _UNSURE = re.compile(
-    r"\b(?:if|unless|once|after|when|until|before|whether|what|which|who|why|how|that|think|hope|"
-    r"say|says|said|heard|told|maybe|perhaps|not|never|please confirm)\b|n['’]t\b|\?",
-    re.I,
+    r"(?i)\b(?:if|unless|once|after|when|until|before|whether|what|which|who|why|how|that|think|"
+    r"hope|say|says|said|heard|told|maybe|perhaps|not|never|please confirm)\b|n['’]t\b|\?"
 )
 # "Bills are paid monthly" tells what is usual, "it is booked" what was done.
 _BEING = word_set("booked reserved confirmed cancelled canceled activated registered scheduled "
                   "sorted resolved fixed set refunded complete successful")  # fmt: skip
 _NOT_DONE = re.compile(
-    r"[\w-]+ (?:nobody|none|no|not)\b|confirmed (?:that|if|how|why)\b|(?:looked|searched)\b|"
-    r"found (?!(?:it|him|her|them|your|the|his)\b)|changed (?:my|his|her|our|your) mind",
-    re.I,
+    r"(?i)[\w-]+ (?:nobody|none|no|not)\b|confirmed (?:that|if|how|why)\b|(?:looked|searched)\b|"
+    r"found (?!(?:it|him|her|them|your|the|his)\b)|changed (?:my|his|her|our|your) mind"
 )
 _BARE = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|sure|there|yes|right)[ ,.]+){0,2}(?:all )?(?:done|sorted|changed|booked|"
-    r"cancell?ed|updated|fixed|(?:it|that) ?['’]?s done)\W*$",
-    re.I,
+    r"(?i)^\W*(?:(?:ok(?:ay)?|sure|there|yes|right)[ ,.]+){0,2}(?:all )?(?:done|sorted|changed|"
+    r"booked|cancell?ed|updated|fixed|(?:it|that) ?['’]?s done)\W*$"
 )
 _REQUEST = re.compile(
     r"\b(?:can|could|will) (?:you|u)\b|\bplease\b|\bi(?: would|['’]d) like\b", re.I
@@ -239,45 +232,40 @@ def _bare(sentence: Sentence, talk: Talk) -> Iterator[Finding]:
 # The last word counts: what works now was broken before, and what is refused may be granted later.
 
 _WORKS = re.compile(
-    r"\b(?:it|its|everything|all|the \w+(?: \w+)?)(?: ?['’] ?s| is| are| seems to be)? (?:all "
+    r"(?i)\b(?:it|its|everything|all|the \w+(?: \w+)?)(?: ?['’] ?s| is| are| seems to be)? (?:all "
     r")?(?:now )?(?:(?:works|worked|working|fixed|solved|sorted|resolved|back online|(?:okay|ok|"
     r"fine)(?= (?:now|again)))(?: (?:now|again|fine|perfectly))*|(?<=s )back(?: (?:now|again|on|"
     r"up))?(?=\W*$))|\b(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|has done) the trick|fixed "
     r"it|helped)|^\W*(?:\w+ )?(?:working|works|fixed|sorted|solved) (?:now|again)\b|\b(?:order|"
-    r"parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
-    re.I,
+    r"parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b"
 )
 _NOT_YET = re.compile(
-    r"\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|want|need|"
-    r"was|were|used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
-    re.I,
+    r"(?i)\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|want|"
+    r"need|was|were|used to|everyone|other)\b|['’]ll\b|n['’]?t\b"
 )
 _FAILS = re.compile(
-    r"\b(?:down|broken|gone|stopped|frozen|dead|crash\w+|failing|offline|blocked|locked out) "
+    r"(?i)\b(?:down|broken|gone|stopped|frozen|dead|crash\w+|failing|offline|blocked|locked out) "
     r"again\b|\b(?:spoke too soon|(?:problem|issue|error) is back|not (?:any ?more|fixed|solved|"
     r"resolved))\b|\bstill (?:\w+n ?['’]?t|not|the same|nothing|broken|no|frozen|down)\b|\b(?:it|"
     r"that) (?:doesn|didn) ?['’]?t (?:work|help|change)\b|\bsame (?:problem|error|issue)\b|\bno "
-    r"luck\b",
-    re.I,
+    r"luck\b"
 )
 _CANNOT = r"(?:can ?['’]?t|cannot|can not|(?:are|am) unable to|could ?n['’]?t|could not)"
 _REFUSED = re.compile(
-    rf"\b(?:unfortunately|afraid|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) {_CANNOT}|(?:un|not |n "
-    rf"?['’]?t )able to|(?:not|n ?['’]?t) (?:possible|eligible|covered|available)|no (?:other "
+    rf"(?i)\b(?:unfortunately|afraid|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) {_CANNOT}|(?:un|not "
+    rf"|n ?['’]?t )able to|(?:not|n ?['’]?t) (?:possible|eligible|covered|available)|no (?:other "
     rf")?\w+ available|not go through|failed)\b|\b(?:that|this|it|they|the \w+(?: ones?)?) "
     rf"{_CANNOT} be \w+ed\b|\b(?:we|i) {_CANNOT} (?:do (?:that|this|it)|get (?:it|them|that) back|"
     rf"refund|replace|cancel|change|book|reserve|offer|give|extend|fix|repair|process|complete|"
     rf"make)\b|\b(?:we|i) (?:(?:was|were) (?:not |un)|wasn ?['’]?t )able to|\b(?:reservation|"
     rf"booking|purchase|transaction|payment|appointment|request|transfer)\b[^.!?]*\b(?:failed|was "
-    rf"not|could ?n['’]?t|could not|has been declined)\b",
-    re.I,
+    rf"not|could ?n['’]?t|could not|has been declined)\b"
 )
 _PASSED_ON = re.compile(
-    r"\b(?:I|we) ?(?:['’] ?(?:m|ll|ve)|am|will|have) (?:(?:escalat|forward|refer)\w*\b|(?:pass|"
+    r"(?i)\b(?:I|we) ?(?:['’] ?(?:m|ll|ve)|am|will|have) (?:(?:escalat|forward|refer)\w*\b|(?:pass|"
     r"hand)\w* (?:it|this|your \w+) (?:on|over)|(?:open|rais|creat|fil)\w* (?:an?|your) (?:ticket|"
     r"case|complaint|claim)|(?:send|arrang|book)\w* (?:you )?(?:an?|our) (?:engineer|technician|"
-    r"plumber|repair\w*|colleague|mechanic)\b|transfer\w* (?:you|this))",
-    re.I,
+    r"plumber|repair\w*|colleague|mechanic)\b|transfer\w* (?:you|this))"
 )
 _INSTEAD = re.compile(
     r"^\W*(?:you(?: ?['’]?ll)? (?:have to|need to|must|can|could)|please)\b", re.I

@@ -13,12 +13,12 @@ from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.reading import reading_of
 from dialogist.language.replies import (
+    ASKS_CHANGE,
+    CHANGES,
+    TAKES_BACK,
     agrees,
-    asks_for_change,
     content_stems,
     kinds_in,
-    signals_change,
-    takes_back,
     values_in,
 )
 from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
@@ -27,9 +27,8 @@ from dialogist.records import Dialogue, EvidenceSpan
 
 # Transcribers' marks ({vocalsound}, [laughter]; other brackets may be masks) and fillers.
 _NOISE = re.compile(
-    r"\{\w+\}|\[(?:laughter|noise|pause|silence)\]|(?:(?<=\w )|(?<=\w)), ?(?:uh|um|er|eh)\b ?,?|"
-    r"\b(?:uh|um|er|eh)\b(?: ?,)?",
-    re.I,
+    r"(?i)\{\w+\}|\[(?:laughter|noise|pause|silence)\]|(?:(?<=\w )|(?<=\w)), ?(?:uh|um|er|eh)\b "
+    r"?,?|\b(?:uh|um|er|eh)\b(?: ?,)?"
 )
 _LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
 _ROOM = 40  # characters for who says it
@@ -196,11 +195,10 @@ class Talk:
 # Who serves in a conversation, and who is served.
 
 SERVES = re.compile(
-    r"\b(?:how (?:can|may) (?:i|we) (?:help|assist)|what can i do for you|can i help you|"
+    r"(?i)\b(?:how (?:can|may) (?:i|we) (?:help|assist)|what can i do for you|can i help you|"
     r"what (?:brings|seems)|what ?['’]?s (?:the (?:problem|matter)|wrong)|how is (?:the|your)|"
     r"thanks? (?:you )?for (?:calling|contacting)|speaking (?:to|with)|welcome to|(?:support|"
-    r"desk|surgery|office)[,.])",
-    re.I,
+    r"desk|surgery|office)[,.])"
 )
 """How those who serve begin."""
 
@@ -225,18 +223,16 @@ def _served_in(dialogue: Dialogue, turns: Sequence[Sequence[Sentence]]) -> froze
 
 _SUBJECT = r"(?:I|you|we|he|she|they|it|that|this|there|let)\b"
 _STOP = re.compile(
-    r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?="
+    r"(?i)[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?="
     r"\s)|[;…]|:(?!\d)|\s--?\s|\s*,? (?:but|because|since|otherwise|so(?! that))\b|"
     rf"\s*,(?: (?:and|then|and then|so))? {_SUBJECT}|\s+(?:and|then|or) {_SUBJECT}|"
     r"\s*, (?:ok(?:ay)?|right|thanks|thank you|sir|madam|please|bye|no|yes|well)\b|"
     r"\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+)\W*$|\s*,? (?:okay|alright|if you (?:like|"
-    r"want))(?! to)\b",
-    re.I,
+    r"want))(?! to)\b"
 )
 _TAIL = re.compile(
-    r"[\s,]{1,9}(?:then|(?<!for )(?<!right )(?<!by )now|too|and|so|please|pls|ok|"
-    r"right)?[\s,]{0,9}$",
-    re.I,
+    r"(?i)[\s,]{1,9}(?:then|(?<!for )(?<!right )(?<!by )now|too|and|so|please|pls|ok|"
+    r"right)?[\s,]{0,9}$"
 )
 _AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
 _DANGLING = word_set(
@@ -298,20 +294,17 @@ def begins_clause(text: str, place: int) -> bool:
 
 # "I'm prescribing amoxicillin... no wait, azithromycin": what follows changes what was said.
 _CORRECTS = re.compile(
-    r"\b(?:no,? wait|wait,? no|actually(?:,? no)?|correction|or rather|make that|sorry,? no|"
-    r"(?:sorry|no|well|oh),? i (?:mean|meant))\b",
-    re.I,
+    r"(?i)\b(?:no,? wait|wait,? no|actually(?:,? no)?|correction|or rather|make that|sorry,? no|"
+    r"(?:sorry|no|well|oh),? i (?:mean|meant))\b"
 )
 _CORRECTING = re.compile(
-    r"^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:(?:actually|on second thoughts?|"
-    r"(?:sorry,? )?i (?:mean|meant))\b|no, (?!problem|worries|need))",
-    re.I,
+    r"(?i)^\W*(?:(?:oh|hm+|well|but|wait|hold on|no)[ ,.]+)*(?:(?:actually|on second thoughts?|"
+    r"(?:sorry,? )?i (?:mean|meant))\b|no, (?!problem|worries|need))"
 )
 # "Actually, I can't do the refund myself": who promised it takes it back.
 _CANNOT = re.compile(
-    r"\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|am unable to)\b"
-    r"(?P<deed>(?:(?!\b(?:before|until|unless|without)\b)[^.!?])*)(?=[.!?]|$)",
-    re.I,
+    r"(?i)\b(?:i|we) (?:can ?['’]?t|cannot|won ?['’]?t|am unable to)\b"
+    r"(?P<deed>(?:(?!\b(?:before|until|unless|without)\b)[^.!?])*)(?=[.!?]|$)"
 )
 _LIGHT = frozenset(map(stem_of, ("get", "make", "do", "take", "have", "go", "give", "help", "see")))
 _SAME = 0.6  # of the words of the shorter one: then two say the same
@@ -361,12 +354,13 @@ class _Claim:
         is_alike = self.verb == later.verb
         if not self.has_other_values(later):
             return is_alike and is_changed and self.words != later.words and self.shares(later)
+        if is_alike and self.shares(later, but=self.values | later.values):
+            return True
         # "Wednesday?" and "Thursday is fine": nothing but another time.
         is_alone = self.words <= self.values or later.words <= later.values
-        kinds = kinds_in(self.finding.words) & kinds_in(later.finding.words)
-        return (is_alike and self.shares(later, but=self.values | later.values)) or (
-            is_changed and is_alone and bool(self.words and later.words and kinds)
-        )
+        if not (is_changed and is_alone and self.words and later.words):
+            return False
+        return not kinds_in(self.finding.words).isdisjoint(kinds_in(later.finding.words))
 
     def says_the_same(self, other: "_Claim") -> bool:
         """Whether both say the same with no other values or names."""
@@ -401,8 +395,8 @@ def standing(
     if not findings:
         return []
     turns = talk.sentences
-    counts = [0, *accumulate(any(signals_change(s.text) for s in turn) for turn in turns)]
-    taken = [s for turn in turns for s in turn if takes_back(s.text)]
+    counts = [0, *accumulate(any(CHANGES.search(s.text) for s in turn) for turn in turns)]
+    taken = [s for turn in turns for s in turn if TAKES_BACK.search(s.text)]
     back = {stem: s.utterance for s in taken for stem in content_stems(s.text)}
     brief = {s.utterance for s in taken if len(s.text.split()) <= _BRIEF}
     given_up = [(s, m) for s in talk.all() if (m := _CANNOT.search(s.text)) and s.text[-1] != "?"]
@@ -417,18 +411,14 @@ def standing(
             or not brief.isdisjoint(range(place + 1, place + _SOON + 1))
             or _is_moved(claim.finding, talk)
             or any(map(claim.is_done, deeds))
-            or (
-                done is not None
-                and any(
-                    s.utterance > place
-                    and s.speaker == claim.finding.owner
-                    and (content_stems(cannot["deed"]) & claim.words) - _LIGHT - claim.values
-                    for s, cannot in given_up
-                )
+            or any(
+                s.utterance > place
+                and s.speaker == claim.finding.owner
+                and (content_stems(cannot["deed"]) & claim.words) - _LIGHT - claim.values
+                for s, cannot in (given_up if done is not None else ())
             )
         )
-        if claim.finding not in (o.finding for o in later[-1:]):
-            later.append(claim)
+        later.append(claim)
         kept += [claim.finding] * (not is_over)
     return kept[::-1]
 
@@ -436,11 +426,11 @@ def standing(
 def _is_moved(finding: Finding, talk: Talk) -> bool:
     """Whether another time is asked for soon afterwards, and agreed to."""
     place = finding.main.utterance + 1
-    for sentence in (s for turn in talk.sentences[place : place + _SOON] for s in turn):
-        values = values_in(sentence.text) if finding.deadline else frozenset()
+    near = talk.sentences[place : place + _SOON] if finding.deadline else ()
+    for sentence in (s for turn in near for s in turn if ASKS_CHANGE.search(s.text)):
+        values = values_in(sentence.text)
         is_other = values and values.isdisjoint(content_stems(finding.deadline))
-        kinds = kinds_in(sentence.text) & kinds_in(finding.deadline)
-        if is_other and kinds and asks_for_change(sentence.text):
+        if is_other and kinds_in(sentence.text) & kinds_in(finding.deadline):
             # "Could it be Friday?" - "Friday at 2 pm is free."
             reply = talk.reply(sentence)[:1]
             return any(agrees(s.text) or values & content_stems(s.text) for s in reply)

@@ -55,9 +55,8 @@ _CODE = re.compile(
 _PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
 _PHONE_DIGITS = 7
 _OTHER = re.compile(
-    r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|"
-    r"zip|post ?code)\b[\w ,:#.'-]{0,20}$",
-    re.I,
+    r"(?i)\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|"
+    r"zip|post ?code)\b[\w ,:#.'-]{0,20}$"
 )
 # A number of people or things: "a table for 120", "340 people" (a reading says count).
 _COUNTS = re.compile(r"\b(?:table|party|group|room|tickets|seats|dinner|space) (?:for|of) $", re.I)
@@ -66,24 +65,21 @@ _BACK = 4  # utterances
 _BESIDE = 3  # words
 _DIALLED = re.compile(r"\+?\d{10,13}")
 _ASKED_TO_CALL = re.compile(
-    r"\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|"
-    r"nos)\b|\b(?:call|reach|ring) (?:you|me)\b",
-    re.I,
+    r"(?i)\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|"
+    r"nos)\b|\b(?:call|reach|ring) (?:you|me)\b"
 )
 # Whose a phone number or an address is.
 _OURS = re.compile(
-    r"\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|mail|"
-    r"contact|ring|phone|apply|complain|send|dial)\b",
-    re.I,
+    r"(?i)\b(?:us|ours?)\b|\b(?:you(?: ?['’]ll)?(?: \w+){0,3}|please|just) (?:call|write|e-?mail|"
+    r"mail|contact|ring|phone|apply|complain|send|dial)\b"
 )
 _YOURS = re.compile(
     r"\b(?:yours?|mine|(?:call|text|ring|reach|contact|message|to|for)\w* you|my|me)\b", re.I
 )
 _CORRECTION = re.compile(
-    r"\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
+    r"(?i)\b(?:wait|scratch that|i (?:mean|meant)|make that|correction|oops|typo|rather|should be|"
     r"actually|wrong|mistake|out of use|another one|not that|sorry(?! (?:about|for|to hear|"
-    r"you)))\b|(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))",
-    re.I,
+    r"you)))\b|(?:^|[.!?,] )\W*(?:oh,? |ah,? )?(?:no|nope)\b(?! (?:problem|worries|need))"
 )
 _NOT = re.compile(r"(?:\bnot|\binstead of|n['’]t) $", re.I)
 _HERE, _ASKED = 2, 1  # what a cue in the same utterance is worth, and one in the question before

@@ -11,28 +11,26 @@ from dialogist.language.tokens import FUNCTION_WORDS, bases_of
 _AGREES = cue_bits(("agree", "yes"))
 _DOUBTS = cue_bits(("refuse", "but", "question", "instead"))
 _YES = re.compile(
-    r"\W*(?:(?:oh|um|uh|well|ah|hmm|and|so)[ ,.]+){0,2}(?:i will|i['’ ]+ll (?:do|be|see)|i promise|"
-    r"(?:it )?looks? (?:good|great|fine)|(?:great|nice|wonderful|even better|my pleasure|right "
-    r"away|ofc|haha|aright)\b|i agree|i['’ ]?d be (?:happy|glad) to|let['’ ]+s do (?:it|that)|"
-    r"(?:that|it|this|[\w:]+(?: [\w:]+)?)(?:['’ ]*s|['’ ]?ll be| would be)? (?:really |very |a "
-    r")?(?:works|(?:is |are )?(?:fine|good|perfect|great|okay|ok|enough|nice|lovely|helpful))(?! "
-    r"(?:out|on|at|in)\b))\b",
-    re.I,
+    r"(?i)\W*(?:(?:oh|um|uh|well|ah|hmm|and|so)[ ,.]+){0,2}(?:i will|i['’ ]+ll (?:do|be|see)|i "
+    r"promise|(?:it )?looks? (?:good|great|fine)|(?:great|nice|wonderful|even better|my pleasure|"
+    r"right away|ofc|haha|aright)\b|i agree|i['’ ]?d be (?:happy|glad) to|let['’ ]+s do (?:it|"
+    r"that)|(?:that|it|this|[\w:]+(?: [\w:]+)?)(?:['’ ]*s|['’ ]?ll be| would be)? (?:really |very |"
+    r"a )?(?:works|(?:is |are )?(?:fine|good|perfect|great|okay|ok|enough|nice|lovely|helpful))(?! "
+    r"(?:out|on|at|in)\b))\b"
 )
 _NO = re.compile(
-    r"\b(?:however|sorry|won ?['’] ?t|don ?['’] ?t|not sure|maybe|isn ?['’] ?t|would ?n|actually|"
-    r"problem is)",
-    re.I,
+    r"(?i)\b(?:however|sorry|won ?['’] ?t|don ?['’] ?t|not sure|maybe|isn ?['’] ?t|would ?n|"
+    r"actually|problem is)"
 )
-_NOT_NEEDED = re.compile(
-    r"\b(?:no need|that ?(?:['’] ?s|is|won ?['’] ?t be) (?:really )?not? ?(?:be )?necessary|you "
-    r"(?:don ?['’] ?t|do not) (?:have|need) to|(?:(?:no|wait|stop|hold on),? |please |no,? please "
-    r")don ?['’] ?t|don ?['’] ?t (?:bother|worry about (?:it|that)|\w+ (?:it|that|them|"
+DECLINES = re.compile(
+    r"(?i)\b(?:no need|that ?(?:['’] ?s|is|won ?['’] ?t be) (?:really )?not? ?(?:be )?necessary|"
+    r"you (?:don ?['’] ?t|do not) (?:have|need) to|(?:(?:no|wait|stop|hold on),? |please |no,? "
+    r"please )don ?['’] ?t|don ?['’] ?t (?:bother|worry about (?:it|that)|\w+ (?:it|that|them|"
     r"anything)\b)|no,? thank|i ?['’]?d rather (?:you did|do it|have|keep)|i (?:don ?['’] ?t|do "
     r"not) (?:want|need) (?:an?|any|the|that|it|one|you)\b|let me do (?:that|it)|i already (?:did|"
-    r"have))",
-    re.I,
+    r"have))"
 )
+"""Whether a reply says that what was promised or offered is not wanted: "No need"."""
 
 
 def agrees(reply: str) -> bool:
@@ -42,49 +40,29 @@ def agrees(reply: str) -> bool:
     return is_yes and not cues & _DOUBTS and not _NO.search(reply)
 
 
-def declines(reply: str) -> bool:
-    """Whether a reply says that what was promised or offered is not wanted: "No need"."""
-    return _NOT_NEEDED.search(reply) is not None
-
-
 # What takes back or changes what was said before, and the values that a change replaces.
 
 
-_CHANGES = re.compile(
-    r"\b(?:actually|instead|on second thoughts?|changed? (?:of plans?|my mind|it|the)|make it|"
+CHANGES = re.compile(
+    r"(?i)\b(?:actually|instead|on second thoughts?|changed? (?:of plans?|my mind|it|the)|make it|"
     r"correction|i meant?|sorry|rather|could we|can we|can ?['’]?t|(?:won|doesn) ?['’]?t work|too "
     r"(?:early|late|expensive|much|little)|wait|hold on|not \d|no(?=,)|but|hmm|wrong|that ?['’]?s "
-    r"not)\b",
-    re.I,
+    r"not)\b"
 )
-_TAKES_BACK = re.compile(
-    r"\b(?:never ?mind|forget (?:it|about|the|that)|scrap (?:that|the)|on second thoughts?|(?:i|"
-    r"we) (?:can ?['’]?t|won ?['’]?t|can ?not|will not)\b.*\b(?:after all|any ?more)|(?:don "
+"""Whether a sentence has a word by which people change what was said: "actually"."""
+TAKES_BACK = re.compile(
+    r"(?i)\b(?:never ?mind|forget (?:it|about|the|that)|scrap (?:that|the)|on second thoughts?|"
+    r"(?:i|we) (?:can ?['’]?t|won ?['’]?t|can ?not|will not)\b.*\b(?:after all|any ?more)|(?:don "
     r"?['’]?t|do not) (?:have to |need to )?(?:\w+ .*\b(?:any ?more|after all)|(?:do|send|call|"
     r"book|order|buy|bring|tell|write) )|changed my mind|i ?['’]?d rather not|let ?['’]?s not|"
-    r"cancel that)",
-    re.I,
+    r"cancel that)"
 )
-_ASKS_CHANGE = re.compile(
-    r"\b(?:instead|make it|(?:could|can|would|might) (?:we|you|u|he|she|they|it|that)|how about|"
-    r"(?:is|would be|isn ?['’]?t) (?:\w+ ){0,3}(?:ok|okay|possible|better))\b",
-    re.I,
+"""Whether a sentence takes something back: "never mind", "I changed my mind"."""
+ASKS_CHANGE = re.compile(
+    r"(?i)\b(?:instead|make it|(?:could|can|would|might) (?:we|you|u|he|she|they|it|that)|how "
+    r"about|(?:is|would be|isn ?['’]?t) (?:\w+ ){0,3}(?:ok|okay|possible|better))\b"
 )
-
-
-def signals_change(text: str) -> bool:
-    """Whether a sentence has a word by which people change what was said: "actually"."""
-    return _CHANGES.search(text) is not None
-
-
-def takes_back(text: str) -> bool:
-    """Whether a sentence takes something back: "never mind", "I changed my mind"."""
-    return _TAKES_BACK.search(text) is not None
-
-
-def asks_for_change(text: str) -> bool:
-    """Whether a sentence asks for something else: "could we make it six?"."""
-    return _ASKS_CHANGE.search(text) is not None
+"""Whether a sentence asks for something else: "could we make it six?"."""
 
 
 def content_stems(text: str) -> frozenset[str]:
