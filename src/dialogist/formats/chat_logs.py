@@ -16,6 +16,7 @@ from dialogist.records import Dialogue, Utterance
 
 # "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m.", "11 h 59"
 _CLOCK = r"[^\d\-\[\]:\n]{0,8}\d{1,2}(?:[:.]|\sh\s)\d{2}(?:[:.]\d{2})?[^\d\-\[\]:\n]{0,8}?"
+_SHORT = r"(?:[A-Z][a-z]{2} \d{1,2}|\d{1,2} [A-Z][a-z]{2})"
 _INVISIBLE = "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 _PLAIN = str.maketrans("\u202f\u00a0", "  ", _INVISIBLE)
 _MARK = "\u200e"  # stays to the end: an iPhone marks by it what the app says
@@ -66,7 +67,9 @@ def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
     if pattern is None:
         return None
     text = pattern if isinstance(pattern, str) else "|".join(f"(?:{each})" for each in pattern)
-    text = re.sub(r"\n\s*", "", text).replace("@date@", DATE).replace("@clock@", _CLOCK)
+    text = re.sub(r"\n\s*", "", text)
+    for name, macro in (("date", DATE), ("clock", _CLOCK), ("short", _SHORT)):
+        text = text.replace(f"@{name}@", macro)
     return re.compile(text, re.MULTILINE)
 
 
@@ -87,7 +90,10 @@ def _recognised(head: str, forms: Iterable[_Form], is_last: bool) -> _Form | Non
         is_signed = form.sign is None or form.sign.search(head)
         if form.is_last == is_last and len(starts) >= form.least and is_signed:
             above = cut(head[: starts[0].start()], form.cut, None).strip()
-            is_message = any(match.lastgroup not in (None, "day") for match in starts)
+            said = [found for found in map(re.Match.groupdict, starts) if not found.get("day")]
+            is_message = any(
+                "notice" not in found or found.get("name") or found.get("name_2") for found in said
+            )
             if is_message and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
                 return form
     return None

@@ -36,10 +36,12 @@ _ZONE = re.compile(
     r"(?<=\d)\s?(?:UTC|GMT)?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b"
 )
 _SECOND_HALF = re.compile(
-    r"p\.?\s?m|下午|午後|오후|中午|晚上|傍晚|μ\.?\s?μ|ب\.ظ|\bم\b|chiều|tối|\bös\b", re.IGNORECASE
+    r"p\.?\s?m|下午|午後|오후|中午|晚上|傍晚|μ\.?\s?μ|ب\.ظ|\bم\b|chiều|tối|अपराह्न|\bös\b|\bptg\b",
+    re.IGNORECASE,
 )
 _FIRST_HALF = re.compile(
-    r"a\.?\s?m|上午|午前|오전|凌晨|早上|清晨|π\.?\s?μ|ق\.ظ|\bص\b|sáng|\böö\b", re.IGNORECASE
+    r"a\.?\s?m|上午|午前|오전|凌晨|早上|清晨|π\.?\s?μ|ق\.ظ|\bص\b|sáng|पूर्वाह्न|\böö\b|\bpg\b",
+    re.IGNORECASE,
 )
 # Elsewhere days have a zero, "pm" is small, or the day has 24 hours.
 _AMERICAN = re.compile(r"(?<!\d)[1-9]/\d{1,2}/\d{2,4},? .*\d\s?[AP]M|\d\s?[AP]M,? [1-9]/\d{1,2}/")

@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dialogist.formats.moments import seconds_of
@@ -66,6 +67,9 @@ _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
 
+NOBODY: Mapping[str, int] = MappingProxyType({})
+
+
 class _Line(NamedTuple):
     """A line without what stands around the words, and when it was said."""
 
@@ -74,16 +78,20 @@ class _Line(NamedTuple):
     end: str = ""
 
 
-def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Utterance]:
+def named_lines(
+    lines: Iterable[str], may_be_short: bool = False, others: Mapping[str, int] = NOBODY
+) -> list[Utterance]:
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
     ``may_be_short``: it is a whole text, and in one of very few lines each name occurs but once.
+    ``others``: how often candidates for names stand in the whole file.
     A heading above the first speaker is nobody's: an utterance in the role ``system``. Time stamps
     become the utterances' times.
     """
     plain = _plain(list(lines))
     guesses = [(line.text, guess_name(line.text)) for line in plain]
     counts = _counts(guesses, may_be_short)
+    counts |= {name: others[name] for name in counts if others.get(name, 0) > counts[name]}
     # Where hardly a time stands before anything else, what follows one is a name.
     stamped = [bool(line.start) for line in plain]
     with_guess = sum(

@@ -4,7 +4,7 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
 from dialogist.formats.moments import DATE, seconds_of
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
-from dialogist.formats.speaker_lines import has_speakers, is_heading, named_lines
+from dialogist.formats.speaker_lines import guess_name, has_speakers, is_heading, named_lines
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
@@ -27,7 +27,7 @@ _STAMP = rf"[\[(]?(?P<stamp>{_DAY}{_CLOCK})(?:\s?(?:-+>?|–|to)\s?(?P<last>{_CL
 _NAME = r"(?P<name>[^\W\d_][^:：\[\]{}<>\"“”\t]{0,59}?)"
 _AFTER = re.compile(rf"\s*\[?{_NAME}\]?\s*[\s,·|–—-]\s*{_STAMP}\s*:?\s*")
 _BEFORE = re.compile(rf"\s*{_STAMP}(?:\s+[-–|·])?\s+{_NAME}\s*:?\s*")
-_TIME_ALONE = re.compile(rf"\s*{_STAMP}\s*")
+_TIME_ALONE = re.compile(rf"\s*(?::[a-z0-9_+-]{{2,40}}:\s*)?{_STAMP}\s*")
 _NAME_ALONE = re.compile(rf"\s*{_NAME}\s*")
 _MOST_WORDS = 5
 _LONGEST = 120  # a name and a time
@@ -38,13 +38,17 @@ _BOLD = str.maketrans("", "", "*_#")
 
 
 class Header(NamedTuple):
-    """Where a header begins and ends in the lines, who speaks, from when, and until when."""
+    """Where a header begins and ends in the lines, who speaks, from when, and until when.
+
+    ``goes_on``: a time alone, below which the speaker before goes on.
+    """
 
     first: int
     end: int
     name: str
     stamp: str
     last: str
+    goes_on: bool
 
 
 def read_headed(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
@@ -76,8 +80,14 @@ def is_headed(lines: Sequence[str]) -> bool:
     empty = sum(not _body(lines[h.end : end]) for h, end in zip(places, ends, strict=True))
     times = [time or 0.0 for time in seconds_of([header.stamp for header in places])]
     backward = sum(before > after for before, after in pairwise(times))
-    is_short = len(places) == 1 and (places[0].first > 0 or len(lines) > 6)
-    return not is_short and 10 * empty <= len(places) and 10 * backward <= len(places)
+    own = sum(not header.goes_on for header in places)
+    is_short = own == 1 and (places[0].first > 0 or len(lines) > 6)
+    return (
+        2 * own > len(places)
+        and not is_short
+        and 10 * empty <= len(places)
+        and 10 * backward <= len(places)
+    )
 
 
 def headers(lines: Sequence[str]) -> list[Header]:
@@ -93,12 +103,16 @@ def headers(lines: Sequence[str]) -> list[Header]:
             first, name = number - 1, above["name"].strip() if above else ""
             if first > 0 and name == plain[first - 1].strip():
                 first -= 1  # a picture's name above the name
+            goes_on = bool(places) and not _may_be_header(name)
+            if goes_on:
+                first, name = number, places[-1][0].name
         else:
             match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
             first, name = number, _NUMBER.sub("", match["name"].strip()) if match else ""
-        if match and 0 < len(name.split()) <= _MOST_WORDS and not _SENTENCE.search(name):
+            goes_on = False
+        if match and _may_be_header(name):
             shape = f"{number - first}{line.startswith(name)}{_DIGITS.sub('', match['stamp'])}"
-            header = Header(first, number + 1, name, match["stamp"], match["last"] or "")
+            header = Header(first, number + 1, name, match["stamp"], match["last"] or "", goes_on)
             places.append((header, shape))
     # A name in small letters comes back, or its header is like that of a name that does.
     counts = Counter(header.name for header, _ in places)
@@ -110,6 +124,10 @@ def headers(lines: Sequence[str]) -> list[Header]:
         for header, shape in places
         if _is_titled(header.name) or (len(header.name.split()) <= 2 and shape in known)
     ]
+
+
+def _may_be_header(name: str) -> bool:
+    return 0 < len(name.split()) <= _MOST_WORDS and not _SENTENCE.search(name)
 
 
 def _is_titled(name: str) -> bool:
@@ -328,13 +346,17 @@ def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:
     cues = _rolled_up(cues)
     bracketed = sum(any(map(_IN_BRACKETS.fullmatch, cue.lines)) for cue in cues)
     seconds = seconds_of([stamp for cue in cues for stamp in (cue.start, cue.end)])
+    guesses = [guess_name(_plain(line)) for cue in cues for line in cue.lines]
+    names = Counter(guess[0] for guess in guesses if guess)
+    if 10 * names.total() >= 8 * len(cues):  # nearly every cue begins with a name
+        names = Counter(dict.fromkeys(names, 2)) + names
     turns: list[Utterance] = []
     for number, cue in enumerate(cues):
         lines = cue.lines
         if 2 * bracketed >= len(cues):  # otherwise it is a noise
             lines = [_IN_BRACKETS.sub(r"\1:", line) for line in lines]
         start, end = seconds[2 * number : 2 * number + 2]
-        for said in _speech(lines):
+        for said in _speech(lines, names):
             speaker = said.speaker or cue.name
             turns.append(Utterance(speaker, said.text, role_of(speaker), start, end))
     return tuple(turns)
@@ -353,7 +375,7 @@ def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
     return kept
 
 
-def _speech(lines: list[str]) -> Iterator[Utterance]:
+def _speech(lines: list[str], names: Mapping[str, int]) -> Iterator[Utterance]:
     text = "\n".join(lines)
     if text.lstrip().startswith('{"'):
         try:
@@ -377,7 +399,7 @@ def _speech(lines: list[str]) -> Iterator[Utterance]:
         elif line not in "-–—":
             parts[-1].append(line)
     # A cue's first line may go on with the cue before: it is no heading.
-    yield from (u for part in parts for u in named_lines(part) if u.text)
+    yield from (u for part in parts for u in named_lines(part, others=names) if u.text)
 
 
 def _plain(text: str) -> str:
