@@ -1,7 +1,7 @@
 """``dialogist data convert``: dialogues of any format in a form that other programs read."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
 from typing import Annotated, Any, Literal
@@ -24,7 +24,8 @@ from dialogist.cli.inputs import (
 )
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError
-from dialogist.records import FIRST_INSTANT, Dialogue, Utterance
+from dialogist.formats.fields import dialogue_to_json
+from dialogist.records import FIRST_INSTANT, Dialogue
 
 Target = Literal["jsonl", "vcon", "vtt", "openai", "whisper"]
 _ASKED = ("assistant", "agent", "doctor", "nurse", "interviewer")
@@ -65,45 +66,40 @@ def convert(
         for number, dialogue in enumerate(dialogues):
             if number and to == "vtt":
                 raise UsageError("--to vtt: a file holds one dialogue; give files with one each")
-            typer.echo(_WRITERS[to](dialogue), nl=to != "vtt")
+            if to == "vtt":
+                typer.echo(vtt_of(dialogue), nl=False)
+            else:
+                typer.echo(json.dumps(_WRITERS[to](dialogue), ensure_ascii=False))
     return reading.finish()
 
 
-def _jsonl(dialogue: Dialogue) -> str:
-    from dialogist.formats.fields import dialogue_to_line
-
-    return dialogue_to_line(dialogue)
-
-
 def vcon_of(dialogue: Dialogue) -> dict[str, Any]:
-    """A conversation as the IETF has it (draft-ietf-vcon-vcon-core-00).
+    """A conversation as the IETF has it (draft-ietf-vcon-vcon-core).
 
     A dialog has a date there: times of a recording are counted from 1970, and where no time is
     known, it stands at its beginning.
     """
-    speakers = list(dict.fromkeys(u.speaker for u in dialogue.utterances))
+    speakers = {s: n for n, s in enumerate(dict.fromkeys(u.speaker for u in dialogue.utterances))}
     roles = {u.speaker: u.role for u in reversed(dialogue.utterances)}
-
-    def moment(seconds: float) -> str:
-        return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-
-    starts = [u.start or 0.0 for u in dialogue.utterances]
     said = "\n".join(f"{u.speaker}\t{u.text}" for u in dialogue.utterances)
+    starts = [
+        datetime.fromtimestamp(u.start or 0.0, UTC).isoformat().replace("+00:00", "Z")
+        for u in dialogue.utterances
+    ]
+    facts = {"parties": [*range(len(speakers))], "mediatype": "text/plain", "encoding": "none"}
     return {
         "vcon": "0.0.2",
         "uuid": str(uuid5(NAMESPACE_URL, f"{dialogue.id}\n{said}")),
-        "created_at": moment(min(starts, default=0.0)),
+        "created_at": min(starts, default="1970-01-01T00:00:00Z"),
         "subject": dialogue.id,
         "parties": [{"name": s, **({"role": roles[s]} if roles[s] else {})} for s in speakers],
         "dialog": [
             {
                 "type": "text",
-                "start": moment(start),
-                "parties": list(range(len(speakers))),
-                "originator": speakers.index(u.speaker),
-                "mediatype": "text/plain",
+                "start": start,
+                "originator": speakers[u.speaker],
                 "body": u.text,
-                "encoding": "none",
+                **facts,
                 **({"duration": u.end - u.start} if u.start is not None and u.end else {}),
             }
             for u, start in zip(dialogue.utterances, starts, strict=True)
@@ -115,14 +111,11 @@ def vcon_of(dialogue: Dialogue) -> dict[str, Any]:
 
 def openai_of(dialogue: Dialogue) -> dict[str, Any]:
     """Messages of OpenAI's chat completions: who serves is the assistant, all others the user."""
+    roles = {"system": "system", **dict.fromkeys(_ASKED, "assistant")}
     return {
         "messages": [
             {
-                "role": "assistant"
-                if u.role in _ASKED
-                else u.role
-                if u.role == "system"
-                else "user",
+                "role": roles.get(u.role, "user"),
                 **({"name": "_".join(u.speaker.split())} if u.speaker else {}),
                 "content": u.text,
             }
@@ -133,61 +126,44 @@ def openai_of(dialogue: Dialogue) -> dict[str, Any]:
 
 def whisper_of(dialogue: Dialogue) -> dict[str, Any]:
     """Segments as Whisper and WhisperX have them."""
-    return {
-        "text": " ".join(u.text for u in dialogue.utterances),
-        "segments": [
-            {
-                "id": number,
-                "start": u.start,
-                "end": u.end,
-                "text": u.text,
-                **({"speaker": u.speaker} if u.speaker else {}),
-            }
-            for number, u in enumerate(dialogue.utterances)
-        ],
-    }
+    segments = [
+        {"id": number, "start": u.start, "end": u.end, "text": u.text, "speaker": u.speaker}
+        for number, u in enumerate(dialogue.utterances)
+    ]
+    named = ({k: v for k, v in one.items() if k != "speaker" or v} for one in segments)
+    return {"text": " ".join(u.text for u in dialogue.utterances), "segments": [*named]}
 
 
 def vtt_of(dialogue: Dialogue) -> str:
-    """WebVTT with a voice tag a cue.
+    """WebVTT with a voice tag a cue; each is shown to its end, or until the next one.
 
     Raises:
         UsageError: an utterance has no time.
     """
-    if any(u.start is None for u in dialogue.utterances):
+    starts = [u.start for u in dialogue.utterances if u.start is not None]
+    if len(starts) < len(dialogue.utterances):
         raise UsageError(f"--to vtt: {dialogue.id} has utterances without a time, which cues need")
+    first = starts[0] if starts[0] >= FIRST_INSTANT else 0.0
     cues = ["WEBVTT\n"]
-    for (start, end), u in zip(cue_times(dialogue.utterances), dialogue.utterances, strict=True):
-        text = escape(" ".join(u.text.split()), quote=False)
-        voice = f"<v {escape(' '.join(u.speaker.split()), quote=False)}>" if u.speaker else ""
-        cues.append(f"{_clock(start)} --> {_clock(end)}\n{voice}{text}\n")
+    for u, start, after in zip(
+        dialogue.utterances, starts, [*starts[1:], starts[-1] + _SHOWN], strict=True
+    ):
+        speaker, text = (escape(" ".join(t.split()), quote=False) for t in (u.speaker, u.text))
+        voice = f"<v {speaker}>" if speaker else ""
+        end = max(start, u.end or after)
+        cues.append(f"{_clock(start - first)} --> {_clock(end - first)}\n{voice}{text}\n")
     return "\n".join(cues)
 
 
-def cue_times(utterances: Sequence[Utterance]) -> list[tuple[float, float]]:
-    """From when to when each is shown, from the beginning; at least until the next begins."""
-    starts = [u.start or 0.0 for u in utterances]
-    first = starts[0] if starts and starts[0] >= FIRST_INSTANT else 0.0
-    after = [*starts[1:], starts[-1] + _SHOWN] if starts else []
-    ends = [u.end or max(s, a) for u, s, a in zip(utterances, starts, after, strict=True)]
-    return [(s - first, max(s, e) - first) for s, e in zip(starts, ends, strict=True)]
-
-
 def _clock(seconds: float) -> str:
-    milliseconds = round(max(0.0, seconds) * 1000)
-    minutes, rest = divmod(milliseconds, 60_000)
+    minutes, rest = divmod(round(max(0.0, seconds) * 1000), 60_000)
     hours, minutes = divmod(minutes, 60)
     return f"{hours:02}:{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-def _line(make: Callable[[Dialogue], dict[str, Any]]) -> Callable[[Dialogue], str]:
-    return lambda dialogue: json.dumps(make(dialogue), ensure_ascii=False)
-
-
-_WRITERS: dict[Target, Callable[[Dialogue], str]] = {
-    "jsonl": _jsonl,
-    "vcon": _line(vcon_of),
-    "vtt": vtt_of,
-    "openai": _line(openai_of),
-    "whisper": _line(whisper_of),
+_WRITERS: dict[Target, Callable[[Dialogue], dict[str, Any]]] = {
+    "jsonl": dialogue_to_json,
+    "vcon": vcon_of,
+    "openai": openai_of,
+    "whisper": whisper_of,
 }

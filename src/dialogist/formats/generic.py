@@ -90,8 +90,7 @@ def group_messages(
     moved = single = count = 0
     for identity, group in groups:
         utterances = [message.utterance for message in group]
-        has_times = all(u.start is not None for u in utterances)
-        ordered = in_order(utterances, "time" if has_times and not reader else "")
+        ordered = in_order(utterances, reader.program.order if reader else "time")
         moved += ordered != utterances
         single += len(group) == 1
         count += 1

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -61,10 +62,11 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
     csv.field_size_limit(_CELL_LIMIT)
     table = _rows(source, report)
     header: list[str] = []
+    counts: Counter[str] = Counter()
     for cell in next(table, (0, []))[1]:
         column = cell.strip().lstrip("\ufeff")
-        before = sum(_DOUBLE.sub("", name) == column for name in header)
-        header.append(f"{column} #{before + 1}" if before else column)
+        counts[column] += 1
+        header.append(f"{column} #{counts[column]}" if counts[column] > 1 else column)
     program = programs().get(program_of({*map(folded, header)}, is_table=True), Program())
     layout = layout_of(header, {**program.columns, **options.columns}, source.name)
     selection = RecordSelection(options, report)
@@ -94,21 +96,15 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
             "role": layout.role if layout.role != layout.speaker else "",
             "start": layout.start,
         }
-        unit = 0.001 if _in_milliseconds(header) else 1.0
-        reader = TurnReader(given, replace(program, unit=unit), report.leave_out)
+        reader = TurnReader(given, replace(program, order="time"), report.leave_out)
         messages = _messages(selected(), layout, source.stem if is_one else "", reader, report)
-        yield from group_messages(messages, options, report, refusal)
+        yield from group_messages(messages, options, report, refusal, reader)
     selection.tell()
 
 
 def _is_recording(header: Sequence[str]) -> bool:
     """Whether rows have a beginning and an end: those of a recording, which is one dialogue."""
     return bool(keys_of(header, "start") and keys_of(header, "end"))
-
-
-def _in_milliseconds(header: Sequence[str]) -> bool:
-    """Whether it is Whisper's own table, which counts in whole milliseconds."""
-    return [*map(folded, header)] == ["start", "end", "text"]
 
 
 def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:

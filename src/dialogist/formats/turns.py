@@ -284,6 +284,9 @@ def _text_keys(value: Record) -> list[str]:
     return [key for key in keys_of(value, "content") if isinstance(value[key], str | list | dict)]
 
 
+_OURS = {"speaker", "text"}
+
+
 @dataclass(slots=True)
 class TurnReader:
     """Reads the turns of one record; what is no speech goes to ``leave_out``."""
@@ -337,6 +340,11 @@ class TurnReader:
         Raises:
             BadRecord: the turn is none.
         """
+        is_plain = not (self.program.doc or self.columns or self.people.known)
+        if is_plain and isinstance(item, dict) and item.keys() == _OURS:  # most: without a search
+            speaker, text = item["speaker"], item["text"]
+            if isinstance(speaker, str) and isinstance(text, str):
+                return [Utterance(speaker, message_text(text), role_of(speaker))]
         found: list[Utterance] = []
         waiting = [item]
         while waiting:
