@@ -267,3 +267,25 @@ def test_mail_that_a_turn_replies_to_is_left_out(read):
     record = {"turns": [{"speaker": "Ann", "text": "Done."}, {"speaker": "Jo", "text": body}]}
     (dialogue,) = read(json.dumps(record), "t.jsonl")
     assert turns(dialogue)[1] == ("Jo", "Thanks.")
+
+
+def test_advice_does_what_it_says(read):
+    """What the error names is read by the options that it names."""
+    record = {"wrap": {"lines": [{"who": "Ann", "what": "hi"}, {"who": "Bo", "what": "ho"}]}}
+    with pytest.raises(DataError, match=r"--column turns=KEY.*--column speaker=KEY --column text"):
+        read(json.dumps(record), "a.json")
+    columns = {"turns": "wrap.lines", "speaker": "who", "text": "what"}
+    (dialogue,) = read(json.dumps(record), "a.json", columns=columns)
+    assert turns(dialogue) == [("Ann", "hi"), ("Bo", "ho")]
+    nested = {"data": {"transcript": {"sentences": [{"speaker_name": "Ann", "text": "hi"}] * 2}}}
+    for options in ({"columns": {"turns": "data.transcript.sentences"}}, {"format": "json"}):
+        (dialogue,) = read(json.dumps(nested), "b.json", **options)
+        assert turns(dialogue) == [("Ann", "hi")] * 2
+
+
+def test_json_of_a_program_is_read_as_its_own_where_json_is_asked_for(read):
+    said = {"type": "Default", "timestamp": "2023-07-27T13:02:11+00:00", "author": {"name": "ann"}}
+    joined = {**said, "type": "GuildMemberJoin", "content": "Joined the server."}
+    record = {"guild": {}, "dateRange": {}, "messages": [joined, {**said, "content": "hi"}]}
+    (dialogue,) = read(json.dumps(record), "a.json", format="json")
+    assert turns(dialogue) == [("ann", "hi")]

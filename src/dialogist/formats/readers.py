@@ -162,6 +162,8 @@ def _file(
     source: Source, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
 ) -> Iterator[Dialogue]:
     name = detect(source, options.columns) if options.format == "auto" else options.format
+    if name == "json" and not options.columns:  # a program's JSON is read as what it is
+        name = program_of(head_of(source).signs) or name
     reader = READERS[name] if name in READERS else all_readers()[name]
     if options.where and not reader.has_fields:
         raise DataError(f"{source.name}: --where is for JSON and tables, this is read as '{name}'")
