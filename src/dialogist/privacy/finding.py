@@ -28,8 +28,8 @@ _AHEAD = re.compile(
     re.I,
 )
 _BEHIND = re.compile(
-    r" (?:said|says|told|asked|thinks?|knows?|wants|forgot|laughed|cried|"
-    r"will (?:pick|be|come|call)|called me|"
+    r" (?:said|says|told|asked|thinks?|knows?|wants|forgot|laughed|cried|called me|"
+    r"will (?:pick|be|come|call)|"
     r"is (?:coming|my|sick|ill|asleep|crying|her|his|driving|calling))(?![a-z])"
 )
 _HAN = re.compile("[\u4e00-\u9fff]")

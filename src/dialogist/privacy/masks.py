@@ -67,8 +67,7 @@ class MaskTable:
     ``mentions[i]``: each mask in text ``i`` of the dialogue and the words behind it, in order (its
     texts: see `masking`). ``taken``: masks that the dialogue itself spelled, they are text.
     ``people``: whom names are told to mean. ``originals``: values of a dialogue, by their place
-    among its texts, that their masks alone do not bring back, such as numbers. ``identity``: its
-    id.
+    among its texts, that their masks do not bring back, such as numbers. ``identity``: its id.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
