@@ -103,8 +103,15 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
 
 
 def _is_recording(header: Sequence[str]) -> bool:
-    """Whether rows have a beginning and an end: those of a recording, which is one dialogue."""
-    return bool(keys_of(header, "start") and keys_of(header, "end"))
+    """Whether rows are turns of a recording, which is one dialogue.
+
+    They have a beginning and an end, or a time and a column that is called after the speaker.
+    """
+    starts = keys_of(header, "start")
+    is_spoken = any(folded(column).startswith("speaker") for column in header)
+    return bool(starts and keys_of(header, "end")) or (
+        is_spoken and bool(starts or keys_of(header, "time"))
+    )
 
 
 def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
