@@ -24,7 +24,6 @@ from dialogist.cli.inputs import (
 )
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError
-from dialogist.formats.fields import dialogue_to_json
 from dialogist.records import FIRST_INSTANT, Dialogue
 
 Target = Literal["jsonl", "vcon", "vtt", "openai", "whisper"]
@@ -161,8 +160,14 @@ def _clock(seconds: float) -> str:
     return f"{hours:02}:{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
+def _jsonl(dialogue: Dialogue) -> dict[str, Any]:
+    from dialogist.formats.fields import dialogue_to_json  # takes a while to load
+
+    return dialogue_to_json(dialogue)
+
+
 _WRITERS: dict[Target, Callable[[Dialogue], dict[str, Any]]] = {
-    "jsonl": dialogue_to_json,
+    "jsonl": _jsonl,
     "vcon": vcon_of,
     "openai": openai_of,
     "whisper": whisper_of,

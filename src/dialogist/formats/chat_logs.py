@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from dialogist.formats.fields import asset
+from dialogist.formats.fields import format_table
 from dialogist.formats.moments import DATE, seconds_of
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
@@ -53,7 +53,9 @@ class _Message(NamedTuple):
 
 @cache
 def _forms() -> Mapping[str, Sequence[_Form]]:
-    return {name: [_form(name, row) for row in rows] for name, rows in asset("chats").items()}
+    return {
+        name: [_form(name, row) for row in rows] for name, rows in format_table("chats").items()
+    }
 
 
 def _form(name: str, row: Mapping[str, Any]) -> _Form:

@@ -26,7 +26,7 @@ from dialogist.formats.generic import WORDS, RoleMessage, group_messages, turns_
 from dialogist.formats.json_records import Program, json_values
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, open_source
-from dialogist.formats.turns import People, Person, TurnReader, person_of, seconds_of
+from dialogist.formats.turns import Participants, Person, TurnReader, as_seconds, person_of
 from dialogist.records import JSON, Utterance
 
 _USERS = "users.json"
@@ -131,7 +131,7 @@ def _threads(
     selection.tell()
 
 
-def _worded(message: dict[str, Any], people: People) -> dict[str, Any]:
+def _worded(message: dict[str, Any], people: Participants) -> dict[str, Any]:
     """A message with links and who is mentioned in words, and with its author's name."""
 
     def in_words(match: re.Match[str]) -> str:
@@ -153,7 +153,7 @@ def _worded(message: dict[str, Any], people: People) -> dict[str, Any]:
 
 def slack_messages(record: dict[str, Any]) -> dict[str, Any]:
     """An answer of Slack's API, or a channel of Slackdump."""
-    people = People()
+    people = Participants()
     people.learn(record)
     told = []
     for message in list_under(record, "messages"):
@@ -214,7 +214,7 @@ def branch(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def pairs(record: dict[str, Any]) -> dict[str, Any]:
+def turns_of_pairs(record: dict[str, Any]) -> dict[str, Any]:
     """Speakers in one list, what they say in another."""
     speakers, texts = list_under(record, "speaker"), list_under(record, "utt")
     if len(speakers) != len(texts):
@@ -243,13 +243,13 @@ def transcribe(record: dict[str, Any]) -> dict[str, Any]:
         for channel in objects_under(labels, "channels"):
             ended = float("-inf")
             for item in objects_under(channel, "items"):
-                start = seconds_of(item.get("start_time"))
+                start = as_seconds(item.get("start_time"))
                 if start is not None and start - ended > _PAUSE:
                     phrases.append([])
-                ended = seconds_of(item.get("end_time")) or ended
+                ended = as_seconds(item.get("end_time")) or ended
                 if phrases:
                     phrases[-1].append({**item, "speaker_label": channel.get("channel_label")})
-        phrases.sort(key=lambda phrase: seconds_of(phrase[0].get("start_time")) or 0)
+        phrases.sort(key=lambda phrase: as_seconds(phrase[0].get("start_time")) or 0)
         return {**named, WORDS: [word for phrase in phrases for word in phrase]}
     by_time: dict[str, Any] = {}
     labels = results.get("speaker_labels")
@@ -278,11 +278,11 @@ def watson(record: dict[str, Any]) -> dict[str, Any]:
 def paragraphs(record: dict[str, Any]) -> dict[str, Any]:
     """Words and paragraphs apart: each word is of the last paragraph that began before it."""
     listed = objects_under(record, "paragraphs")
-    spans = sorted((seconds_of(p.get("start")) or 0.0, str(p.get("speaker") or "")) for p in listed)
+    spans = sorted((as_seconds(p.get("start")) or 0.0, str(p.get("speaker") or "")) for p in listed)
     begins = [start for start, _ in spans]
     words = []
     for word in objects_under(record, "words"):
-        place = bisect_right(begins, seconds_of(word.get("start")) or 0.0)
+        place = bisect_right(begins, as_seconds(word.get("start")) or 0.0)
         words.append({**word, "speaker": spans[max(0, place - 1)][1] if spans else ""})
     return {WORDS: words}
 
@@ -333,7 +333,7 @@ def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> D
             other = address if named in (None, "", "null", "(Unknown)") else named
             speaker = "Me" if kind in ("2", "4", "5", "6") else other or address
             identity = source.stem if options.one_dialogue else f"{source.stem}:{address}"
-            time = seconds_of(element.get("date"))
+            time = as_seconds(element.get("date"))
             yield RoleMessage(identity, number, Utterance(speaker, text, "", time))
 
     yield from group_messages(messages(), options, report)

@@ -14,39 +14,43 @@ from typing import Any, TypeAlias
 import yaml
 
 from dialogist.errors import DataError
-from dialogist.formats.read_options import BadRecord, ProblemReporter, ReadOptions, has_path
+from dialogist.formats.read_options import (
+    INTERNAL_NOTES,
+    BadRecord,
+    ProblemReporter,
+    ReadOptions,
+    has_path,
+)
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted, listed, word_set
 from dialogist.records import JSON, Dialogue, Utterance
 
 Record: TypeAlias = Mapping[str, JSON]
-INTERNAL_NOTES = "internal notes"
-"""What they are counted as, where they are left out."""
 _LONGEST_KEY = 64
 
 
-def folded(key: str) -> str:
+def folded_key(key: str) -> str:
     """A key as it is compared: ``Ticket ID``, ``ticket_id`` and ``ticketId`` are ``ticketid``."""
-    return _folded(key[:_LONGEST_KEY])
+    return _folded_key(key[:_LONGEST_KEY])
 
 
 @lru_cache(1 << 14)
-def _folded(key: str) -> str:
+def _folded_key(key: str) -> str:
     return "".join(filter(str.isalnum, key.casefold())) or key
 
 
-def asset(name: str) -> dict[str, Any]:
+def format_table(name: str) -> dict[str, Any]:
     """A table of assets/formats."""
     text = files("dialogist").joinpath(f"assets/formats/{name}.yaml").read_text("utf-8")
     return dict(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
-def by_folded(table: Mapping[str, Any]) -> dict[str, Any]:
+def by_folded_key(table: Mapping[str, Any]) -> dict[str, Any]:
     """What a table says of several keys a row, by each of them."""
-    return {folded(key): value for keys, value in table.items() for key in listed(keys)}
+    return {folded_key(key): value for keys, value in table.items() for key in listed(keys)}
 
 
-TABLES = asset("keys")
+TABLES = format_table("keys")
 KEYS = {name: listed(keys) for name, keys in TABLES["keys"].items()}
 """The keys or columns that people use for each part of a dialogue, the likeliest first.
 
@@ -55,8 +59,8 @@ dialogue that a message belongs to, while ``own_id`` may be the message's.
 """
 # A whole dialogue's own id comes first: a ticket may name its conversation besides.
 KEYS["id"] = (*KEYS["own_id"], *KEYS["group"])
-_FOLDED = {name: tuple(map(folded, keys)) for name, keys in KEYS.items()}
-_INTERNAL = {key: word_set(words) for key, words in by_folded(TABLES["internal"]).items()}
+_FOLDED = {name: tuple(map(folded_key, keys)) for name, keys in KEYS.items()}
+_INTERNAL = {key: word_set(words) for key, words in by_folded_key(TABLES["internal"]).items()}
 
 
 def keys_of(record: Iterable[str], name: str) -> list[str]:
@@ -69,7 +73,7 @@ def keys_of(record: Iterable[str], name: str) -> list[str]:
 
 @lru_cache(1 << 12)
 def _keys_of(keys: tuple[str, ...], name: str) -> list[str]:
-    there = {folded(key): key for key in reversed(keys)}
+    there = {folded_key(key): key for key in reversed(keys)}
     return [there[key] for key in _FOLDED[name] if key in there]
 
 
@@ -181,7 +185,8 @@ def json_kind(value: JSON) -> str:
 def is_internal(turn: object) -> bool:
     """Whether a turn is a note that the customer does not see."""
     return isinstance(turn, Mapping) and any(
-        isinstance(value, str | int) and folded(str(value)) in _INTERNAL.get(folded(str(key)), ())
+        isinstance(value, str | int)
+        and folded_key(str(value)) in _INTERNAL.get(folded_key(str(key)), ())
         for key, value in turn.items()
     )
 
@@ -196,7 +201,7 @@ class RecordSelection:
         self._report = report
         self._conditions = options.where
         self._notes_out = not options.internal_notes and all(
-            folded(condition.key) not in _INTERNAL for condition in options.where
+            folded_key(condition.key) not in _INTERNAL for condition in options.where
         )
         self._met: set[str] = set()
         self._keys: tuple[str, ...] = ()

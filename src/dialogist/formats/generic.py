@@ -43,7 +43,7 @@ from dialogist.formats.read_options import (
 )
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
-from dialogist.formats.turns import People, TurnReader, has_text, in_order, unwrapped
+from dialogist.formats.turns import Participants, TurnReader, has_text, in_order, unwrapped
 from dialogist.language.tokens import counted, listed
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
@@ -167,7 +167,7 @@ def _conversations(values: Iterator[JsonValue], reader: TurnReader) -> Iterator[
         if isinstance(whole, dict) and not reader.program.doc and not _usual_key(whole):
             path = find_turns(whole)[0]
         inner = turns_at(whole, path) if path and isinstance(whole, dict) else None
-        reader.shared = People()
+        reader.shared = Participants()
         if inner is None:
             yield value
             continue
@@ -332,7 +332,7 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     kept = selection.turns(record, value if isinstance(value, list) else [])
     if kept is None:
         return None
-    reader.people = People(ChainMap({}, reader.shared.known))
+    reader.people = Participants(ChainMap({}, reader.shared.known))
     reader.people.learn(record)
     if isinstance(value, str):
         utterances = named_lines(LINE_END.split(plain_text(value)))

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.fields import Record, RecordSelection, asset, json_kind
+from dialogist.formats.fields import Record, RecordSelection, format_table, json_kind
 from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.formats.speaker_lines import LINE_END
@@ -189,7 +189,7 @@ class Program:
 @lru_cache
 def programs() -> dict[str, Program]:
     """The programs whose exports are known, in the order in which they are asked for."""
-    return {name: Program(**row) for name, row in asset("programs").items()}
+    return {name: Program(**row) for name, row in format_table("programs").items()}
 
 
 def program_of(keys: Collection[str], is_table: bool = False) -> str:

@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.formats.fields import SEPARATOR, delimiter_of, folded, keys_of, shortlist
+from dialogist.formats.fields import SEPARATOR, delimiter_of, folded_key, keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
-from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem
-from dialogist.formats.read_report import FileReport, repaired, report_of
+from dialogist.formats.read_options import (
+    FileReport,
+    ProblemReporter,
+    ReadOptions,
+    ReadProblem,
+    repaired,
+    report_of,
+)
 from dialogist.formats.source import (
     ARROW,
     PARQUET,
@@ -390,7 +396,7 @@ def _is_table(head: FileHead) -> bool:
         cells = next(csv.reader([header], delimiter=delimiter_of(header), strict=True), [])
     except csv.Error:
         return False
-    names = set(map(folded, cells))
+    names = set(map(folded_key, cells))
     known = {name for name in ("column", "speaker", "text", "start") if keys_of(cells, name)}
     if program_of(names, is_table=True):
         return True

@@ -14,7 +14,7 @@ from dialogist.formats.fields import (
     SEPARATOR,
     RecordSelection,
     delimiter_of,
-    folded,
+    folded_key,
     keys_of,
     require_text,
     shortlist,
@@ -67,7 +67,7 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
         column = cell.strip().lstrip("\ufeff")
         counts[column] += 1
         header.append(f"{column} #{counts[column]}" if counts[column] > 1 else column)
-    program = programs().get(program_of({*map(folded, header)}, is_table=True), Program())
+    program = programs().get(program_of({*map(folded_key, header)}, is_table=True), Program())
     layout = layout_of(header, {**program.columns, **options.columns}, source.name)
     selection = RecordSelection(options, report)
 
@@ -79,7 +79,7 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
             elif selection.takes(row):
                 yield line, row
 
-    is_own = folded(layout.id) in KEYS["own_id"]
+    is_own = folded_key(layout.id) in KEYS["own_id"]
     is_whole = program.table or _is_recording(header)
     is_one = options.one_dialogue or (
         is_whole and "id" not in options.columns and (is_own or not layout.id)
@@ -108,7 +108,7 @@ def _is_recording(header: Sequence[str]) -> bool:
     They have a beginning and an end, or a time and a column that is called after the speaker.
     """
     starts = keys_of(header, "start")
-    is_spoken = any(folded(column).startswith("speaker") for column in header)
+    is_spoken = any(folded_key(column).startswith("speaker") for column in header)
     return bool(starts and keys_of(header, "end")) or (
         is_spoken and bool(starts or keys_of(header, "time"))
     )
@@ -121,7 +121,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
         DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
             columns have the same name.
     """
-    by_name = {folded(column): column for column in reversed(header)}
+    by_name = {folded_key(column): column for column in reversed(header)}
 
     def missing(wanted: str) -> DataError:
         return DataError(
@@ -134,13 +134,15 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
             return "" if key in columns else next(iter(usual), "")
         if columns[key] in header:
             return columns[key]
-        if folded(columns[key]) not in by_name:
+        if folded_key(columns[key]) not in by_name:
             raise missing(columns[key])
-        return by_name[folded(columns[key])]
+        return by_name[folded_key(columns[key])]
 
-    speakers = [column for column in keys_of(header, "speaker") if folded(column) not in _WEAK]
+    speakers = [c for c in keys_of(header, "speaker") if folded_key(c) not in _WEAK]
     whole, is_recording = keys_of(header, "column"), _is_recording(header)
-    is_by_turn = is_recording or any(folded(column).startswith("speaker") for column in speakers)
+    is_by_turn = is_recording or any(
+        folded_key(column).startswith("speaker") for column in speakers
+    )
     texts = [c for c in keys_of(header, "text") if is_by_turn or c not in whole]
     speaker, text = find("speaker", speakers), find("text", texts)
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.

@@ -11,26 +11,25 @@ from typing import Any, NamedTuple
 
 from dialogist.formats.documents import message_text
 from dialogist.formats.fields import (
-    INTERNAL_NOTES,
     KEYS,
     TABLES,
     Record,
-    by_folded,
-    folded,
+    by_folded_key,
+    folded_key,
     json_kind,
     keys_of,
     missing_key,
     text_pair,
 )
 from dialogist.formats.json_records import Program
-from dialogist.formats.read_options import BadRecord, Columns, value_at
+from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, value_at
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.records import FIRST_INSTANT, JSON, Utterance
 
 # Times.
 
 _UNITS = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "ticks": 1e-7, "offsets": 1e-3}
-"""Of plain numbers, by the end of a folded key; ``offsets`` are whisper.cpp's."""
+"""Of plain numbers, by the end of a folded_key key; ``offsets`` are whisper.cpp's."""
 _EPOCHS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (10 * FIRST_INSTANT, 1.0))
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2}(?:[.,]\d{1,9})?)")
 _SPAN = re.compile(r"(?:PT)?(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?", re.I)
@@ -39,7 +38,7 @@ _LONGEST_TIME = 64
 _LONG_TURN = 150  # seconds that most turns do not take, but milliseconds they do
 
 
-def seconds_of(value: Any, unit: float = 1.0) -> float | None:
+def as_seconds(value: Any, unit: float = 1.0) -> float | None:
     """A time in seconds: a number, a clock, a span (``PT2.5S``), or a moment since 1970.
 
     Numbers are in ``unit`` seconds, or so great that they count seconds, milli-, micro- or
@@ -47,12 +46,12 @@ def seconds_of(value: Any, unit: float = 1.0) -> float | None:
     """
     if isinstance(value, dict):
         if "seconds" in value or "nanos" in value:
-            whole, rest = seconds_of(value.get("seconds", 0)), seconds_of(value.get("nanos", 0))
+            whole, rest = as_seconds(value.get("seconds", 0)), as_seconds(value.get("nanos", 0))
             return (whole or 0) + (rest or 0) / 1e9
         inner = (
             value[key] for key in ("absolute", "relative", "from") if value.get(key) is not None
         )
-        return seconds_of(str(next(inner, "")), unit)
+        return as_seconds(str(next(inner, "")), unit)
     text = str(value).strip() if isinstance(value, str | int | float) else ""
     if isinstance(value, bool) or not 0 < len(text) < _LONGEST_TIME or not text.isprintable():
         return None
@@ -86,15 +85,15 @@ def times_of(item: Record, columns: Columns, unit: float) -> tuple[float | None,
     keys = [mapped] if mapped is not None else [*keys_of(item, "start"), *keys_of(item, "time")]
     for key in (*keys, *keys_of(item, "end")):
         value = value_at(item, key)
-        scale = next((u for name, u in _UNITS.items() if folded(key).endswith(name)), unit)
+        scale = next((u for name, u in _UNITS.items() if folded_key(key).endswith(name)), unit)
         if isinstance(value, list) and len(value) == 2:
             value = {"from": value[0], "to": value[1]}
         if isinstance(value, dict) and end is None:
-            end = seconds_of(value.get("to"), scale)
+            end = as_seconds(value.get("to"), scale)
         if key not in keys:
-            end = seconds_of(value, scale) if end is None else end
+            end = as_seconds(value, scale) if end is None else end
         elif start is None:
-            start = seconds_of(value, scale)
+            start = as_seconds(value, scale)
     return start, end
 
 
@@ -134,7 +133,7 @@ def _in_seconds(utterances: list[Utterance]) -> list[Utterance]:
 
 # Speakers.
 
-_SIDES = by_folded(TABLES["sides"])
+_SIDES = by_folded_key(TABLES["sides"])
 _SPARE = ("type", "direction", "source", "channel", "mediachannel", "channellabel", "channeltag")
 """Keys whose value is a speaker only where it is a role, or the number of a channel."""
 _LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
@@ -151,7 +150,7 @@ class Person(NamedTuple):
 
 
 @dataclass(slots=True)
-class People:
+class Participants:
     """Who takes part: names and roles by id; somebody without a name is called by the role."""
 
     known: MutableMapping[str, Person] = field(default_factory=dict)
@@ -223,7 +222,7 @@ def person_of(value: Record, roles: Mapping[str, str] | None = None) -> Person:
     for key in ("user", "application", "bot"):  # as Microsoft Graph has it
         if isinstance(inner := value.get(key), dict):
             return person_of({k: v for k, v in inner.items() if k != key}, roles)
-    there = {folded(key): value[key] for key in value}
+    there = {folded_key(key): value[key] for key in value}
     first, last = (there.get(k) or there.get(f"{k}name") for k in ("first", "last"))
     full = " ".join(part for part in (first, last) if isinstance(part, str) and part)
     names = [value[key] for key in keys_of(value, "name")]
@@ -265,7 +264,7 @@ def message_content(value: Any, key: str, depth: int = 0) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        if folded(str(value.get("type"))) in _NOT_TOLD:
+        if folded_key(str(value.get("type"))) in _NOT_TOLD:
             return ""
         inner = (message_content(value[k], k, depth + 1) for k in _text_keys(value))
         kind = str(value.get("type") or "").removesuffix("_url")
@@ -295,8 +294,8 @@ class TurnReader:
     program: Program
     leave_out: Callable[..., None]
     internal_notes: bool = False
-    people: People = field(default_factory=People)
-    shared: People = field(default_factory=People)
+    people: Participants = field(default_factory=Participants)
+    shared: Participants = field(default_factory=Participants)
     """Whom a file knows that has several conversations."""
 
     def read(self, turns: Iterable[JSON], where: str) -> list[Utterance]:
@@ -408,7 +407,7 @@ class TurnReader:
             if not self.internal_notes and item.get(key) in values:
                 return INTERNAL_NOTES
         kinds = [str(item[k]) for k in keys_of(item, "kind") if isinstance(item[k], str | int)]
-        what = next((_NOT_TOLD[k] for k in map(folded, kinds) if k in _NOT_TOLD), "")
+        what = next((_NOT_TOLD[k] for k in map(folded_key, kinds) if k in _NOT_TOLD), "")
         for key, said in self.program.said.items():
             if str(value_at(item, key, "")) not in map(str, said):
                 return what or "notices"
@@ -427,7 +426,7 @@ class TurnReader:
                 text = html.unescape(re.sub(self.program.clean, "", text))
             text = self.people.in_words(message_text(text))
             if text.strip():
-                text = html.unescape(text) if folded(key) == "plainbody" else text
+                text = html.unescape(text) if folded_key(key) == "plainbody" else text
                 return text.strip() if self.program.doc else text
         return ""
 
@@ -444,7 +443,7 @@ class TurnReader:
         role = self._role(item)
         person = person if role is None else person._replace(role=role)
         for key, value in item.items():
-            if isinstance(value, bool) and (side := _SIDES.get(folded(key))):
+            if isinstance(value, bool) and (side := _SIDES.get(folded_key(key))):
                 word = side[0] if value else side[1]
                 if "Me" in side:
                     person = person._replace(name=person.name or word or self.people.other)
@@ -472,7 +471,7 @@ class TurnReader:
             return Person(person.id, person.name or known.name, person.role or known.role)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             return Person()
-        text, name = str(value), folded(key)
+        text, name = str(value), folded_key(key)
         for place in (text, f"#{text}" if name in ("originator", "party") else ""):
             if place in self.people.known:
                 return self.people.known[place]
@@ -507,7 +506,7 @@ class TurnReader:
         told: list[tuple[str, str, float | None, float | None]] = []
         now = ""
         for item, text in zip(items, texts, strict=True):
-            if what := _NOT_TOLD.get(folded(str(item.get("type")))):
+            if what := _NOT_TOLD.get(folded_key(str(item.get("type")))):
                 self.leave_out(what)
             elif text:
                 is_sign = item.get("type") in ("spacing", "punctuation", "punct")
@@ -550,7 +549,7 @@ def unwrapped(item: Record) -> dict[str, Any]:
     whole: dict[str, Any] = dict(item)
     for key in keys_of(item, "inner"):
         inner: Any = item[key]
-        if isinstance(inner, list) and folded(key) in ("alternatives", "nbest"):
+        if isinstance(inner, list) and folded_key(key) in ("alternatives", "nbest"):
             inner = inner[0] if inner else None
         if isinstance(inner, dict) and keys_of(inner, "text"):
             own = (item[k] for k in keys_of(item, "text") if k != key)
