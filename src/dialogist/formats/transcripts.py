@@ -26,10 +26,11 @@ _DAY = (
 _STAMP = rf"[\[(]?(?P<stamp>{_DAY}{_CLOCK})(?:\s?(?:-+>?|–|to)\s?(?P<last>{_CLOCK}))?[\])]?"
 _NAME = r"(?P<name>[^\W\d_][^:：\[\]{}<>\"“”\t]{0,59}?)"
 _AFTER = re.compile(rf"\s*\[?{_NAME}\]?\s*[\s,·|–—-]\s*{_STAMP}\s*:?\s*")
-_BEFORE = re.compile(rf"\s*{_STAMP}(?:\s+[-–|·])?\s+{_NAME}\s*:?\s*")
+_BEFORE = re.compile(rf"\s*@?{_STAMP}(?:\s+[-–|·])?\s+{_NAME}\s*:?\s*")
 _TIME_ALONE = re.compile(rf"\s*(?::[a-z0-9_+-]{{2,40}}:\s*)?{_STAMP}\s*")
 _NAME_ALONE = re.compile(rf"\s*{_NAME}\s*")
 _MOST_WORDS = 5
+_LOWEST = 8  # lines above the first header: a title, key words, who is there
 _LONGEST = 120  # a name and a time
 _SENTENCE = re.compile(r"[!?;]|\.\s*$")
 _DIGITS = re.compile(r"\d+")
@@ -74,7 +75,7 @@ def _headed_turns(lines: Sequence[str]) -> tuple[Utterance, ...]:
 def is_headed(lines: Sequence[str]) -> bool:
     """Whether headers come early, each above some text, and go forward in time."""
     places = headers(lines)
-    if not places or places[0].first > 4:
+    if not places or places[0].first > _LOWEST:
         return False
     ends = [*(header.first for header in places[1:]), len(lines)]
     empty = sum(not _body(lines[h.end : end]) for h, end in zip(places, ends, strict=True))
