@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dialogist.formats.fields import format_table
-from dialogist.formats.moments import DATE, seconds_of
+from dialogist.formats.moments import DATE, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import is_heading, named_lines
@@ -135,7 +135,7 @@ def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> 
         times = [[float(m) * form.unit if m else None for m in pair[1:]] for pair in messages]
     else:
         stamps = [stamp for message in messages for stamp in message[1:]]
-        seconds = seconds_of(stamps, form.of_day)
+        seconds = times_of_stamps(stamps, form.of_day)
         times = [seconds[n : n + 2] for n in range(0, len(seconds), 2)]
     utterances = tuple(
         replace(message.said, start=start, end=end)

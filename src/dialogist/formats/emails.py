@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.moments import seconds_of
+from dialogist.formats.moments import times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
@@ -276,7 +276,7 @@ def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail | None, int]:
     if not sender or len(fields) < 2 or not ("date" in fields or "@" in sender):
         return None, end
     is_reply = bool(_REPLY.match(fields.get("subject", "")))
-    return _Mail(sender, seconds_of([fields.get("date", "")])[0], is_reply, []), end
+    return _Mail(sender, times_of_stamps([fields.get("date", "")])[0], is_reply, []), end
 
 
 def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
@@ -284,7 +284,7 @@ def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
     for end in (number + 1, number + 2):
         line = " ".join(part[:_LONGEST].strip() for part in lines[number:end])
         if _SAYS_WROTE.search(line) and (match := _ATTRIBUTION.fullmatch(line)):
-            return _Mail(match["name"], seconds_of([match["date"]])[0], False, []), end
+            return _Mail(match["name"], times_of_stamps([match["date"]])[0], False, []), end
     return None
 
 

@@ -61,7 +61,7 @@ class _Stamp(NamedTuple):
     zone: float
 
 
-def seconds_of(stamps: Sequence[str], of_day: bool = False) -> list[float | None]:
+def times_of_stamps(stamps: Sequence[str], of_day: bool = False) -> list[float | None]:
     """The seconds that the stamps of one file stand for; None where one says no time.
 
     With dates they count from 1970, else from the beginning of the recording or of the day; where

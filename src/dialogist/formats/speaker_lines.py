@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialogist.formats.moments import seconds_of
+from dialogist.formats.moments import times_of_stamps
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
@@ -120,7 +120,7 @@ def named_lines(
     ]
     if not any(line.start or line.end for line in plain):
         return turns
-    seconds = seconds_of([*(plain[n].start for n in begins), *ends])
+    seconds = times_of_stamps([*(plain[n].start for n in begins), *ends])
     starts, stops = seconds[: len(begins)], seconds[len(begins) :]
     return [
         replace(turn, start=start, end=stop)

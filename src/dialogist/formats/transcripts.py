@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dialogist.errors import DataError, UsageError
 from dialogist.formats.chat_logs import cut_lines
 from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
-from dialogist.formats.moments import DATE, seconds_of
+from dialogist.formats.moments import DATE, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import guess_name, has_speakers, is_heading, named_lines
@@ -65,7 +65,7 @@ def _headed_turns(lines: Sequence[str]) -> tuple[Utterance, ...]:
     starts = [*(header.first for header in places), len(lines)]
     above = _body(lines[: starts[0]])
     turns = [Utterance("", above, "system" if is_heading(above.split("\n")) else "")]
-    times = seconds_of([stamp for header in places for stamp in (header.stamp, header.last)])
+    times = times_of_stamps([stamp for header in places for stamp in (header.stamp, header.last)])
     for number, (header, end) in enumerate(zip(places, starts[1:], strict=True)):
         body, role = _body(lines[header.end : end]), role_of(header.name)
         turns.append(Utterance(header.name, body, role, *times[2 * number : 2 * number + 2]))
@@ -79,7 +79,7 @@ def is_headed(lines: Sequence[str]) -> bool:
         return False
     ends = [*(header.first for header in places[1:]), len(lines)]
     empty = sum(not _body(lines[h.end : end]) for h, end in zip(places, ends, strict=True))
-    times = [time or 0.0 for time in seconds_of([header.stamp for header in places])]
+    times = [time or 0.0 for time in times_of_stamps([header.stamp for header in places])]
     backward = sum(before > after for before, after in pairwise(times))
     own = sum(not header.goes_on for header in places)
     is_short = own == 1 and (places[0].first > 0 or len(lines) > 6)
@@ -254,7 +254,7 @@ def _page_turns(lines: Sequence[str], report: ProblemReporter) -> tuple[Utteranc
             name = text
         elif text:
             report.leave_out("other lines of the page")
-    seconds = seconds_of([stamp for _, stamp, *_ in messages])
+    seconds = times_of_stamps([stamp for _, stamp, *_ in messages])
     turns = [
         Utterance(name, "\n".join(filter(None, texts)), role_of(name), start)
         for (name, _, *texts), start in zip(messages, seconds, strict=True)
@@ -346,7 +346,7 @@ def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:
     """What is said in cues, with their times."""
     cues = _rolled_up(cues)
     bracketed = sum(any(map(_IN_BRACKETS.fullmatch, cue.lines)) for cue in cues)
-    seconds = seconds_of([stamp for cue in cues for stamp in (cue.start, cue.end)])
+    seconds = times_of_stamps([stamp for cue in cues for stamp in (cue.start, cue.end)])
     guesses = [guess_name(_plain(line)) for cue in cues for line in cue.lines]
     names = Counter(guess[0] for guess in guesses if guess)
     if 10 * names.total() >= 8 * len(cues):  # nearly every cue begins with a name
