@@ -141,3 +141,17 @@ def test_a_sample_shows_what_all_would_cost(dialogist, server, calls, tmp_path):
     assert f", {10 * tokens:,} tokens, which cost {10 * tokens:,}.00, 4 at a time" in shown.err
     again = dialogist(*flags, writer)
     assert "tokens not known, the answers were in the cache" in again.err
+
+
+def test_a_batch_that_is_stopped_asks_nothing_more(dialogist, server, calls, tmp_path):
+    server.seconds = 0.5
+    flags = words(server, calls, "out", "at_once=2", tmp_path)
+    with dialogist.start(*flags, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not server.requests and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == 130
+    assert b"stopped: run the same command again to go on" in told
+    assert len(server.requests) <= 4

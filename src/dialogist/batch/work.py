@@ -173,15 +173,15 @@ class ThreadPool:
     def __init__(self, opened: Opened, seconds: float) -> None:
         self._opened, self._seconds = opened, seconds
         self._pool = ThreadPoolExecutor(opened.threads)
-        self.most, self._is_closed = 2 * opened.threads, False
+        self.most, self._closed = 2 * opened.threads, ""
 
     def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
         """Have some lines worked on."""
         return self._pool.submit(self._made, lines)
 
     def _made(self, lines: Sequence[bytes]) -> list[RecordLine]:
-        end, reason = time.monotonic() + self._seconds, f"gave no answer for {self._seconds:g} s"
-        GIVEN_UP.set(lambda: reason if self._is_closed or time.monotonic() > end else "")
+        end, limit = time.monotonic() + self._seconds, f"gave no answer for {self._seconds:g} s"
+        GIVEN_UP.set(lambda: self._closed or (limit if time.monotonic() > end else ""))
         return list(_records(self._opened, lines))
 
     def renew(self) -> None:
@@ -189,7 +189,7 @@ class ThreadPool:
 
     def close(self) -> None:
         """Ask nothing more; answers that are on their way are kept in the cache."""
-        self._is_closed = True
+        self._closed = "not finished: the run was stopped"
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
