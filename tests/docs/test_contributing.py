@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Adding things")[1]
 FORMAT, METRIC, MODEL = "An input format", "A metric", "A model family"
 FIELD, TYPE, PARAMETER = "A field of", "A type of", "A parameter of"
-SIZES = {FORMAT: (2, 45), METRIC: (2, 40), MODEL: (3, 70), FIELD: (2, 30), TYPE: (3, 35)}
+SIZES = {FORMAT: (1, 15), METRIC: (2, 40), MODEL: (3, 70), FIELD: (2, 30), TYPE: (3, 35)}
 SIZES[PARAMETER] = (3, 30)
 """The most files and lines of each diff."""
 
 COMMANDS = {
-    FORMAT: ["data check chat.log"],
+    FORMAT: ["data check pigeon.json"],
     METRIC: ["evaluate lead-1 dev.jsonl --metrics sentences --format json"],
     MODEL: [
         "train bag --data . --output run --set tokenizer.size=400",
@@ -80,7 +80,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
             f"CONTRIBUTING.md, {name}: {done.stderr}; make the change by hand, and put "
             "there what git diff -U1 shows of it"
         )
-    (folder / "chat.log").write_text("12:00 -!- ann joined\n12:01 <ann> Lunch?\n12:02 <@bo> Yes.\n")
+    letters = [
+        {"bird": "Ann", "kind": "letter", "note": "Lunch?"},
+        {"bird": "Cy", "kind": "rest", "note": "arrives"},
+        {"bird": "Bo", "kind": "letter", "note": "Yes."},
+    ]
+    (folder / "pigeon.json").write_text(json.dumps({"coop": 1, "letters": letters}))
     (folder / "chat.txt").write_text("Ann: Can you send it by Friday?\nBo: Yes, on Thursday.\n")
     (folder / "visit.txt").write_text(
         "Doctor: Take 500 mg twice a day.\nLin: And 250mg at noon? Fine.\n"
@@ -115,7 +120,7 @@ def test_a_diff_is_short_and_its_commands_are_those_that_run(name: str) -> None:
 
 
 def test_every_addition_works(made: Any) -> None:
-    assert made[FORMAT][0][:2] == [0, "chat.log: 1 dialogue, 2 utterances, 0 summaries\n"]
+    assert made[FORMAT][0][:2] == [0, "pigeon.json: 1 dialogue, 2 utterances, 0 summaries\n"]
     figures = json.loads(made[METRIC][0][1])["rows"][0]["figures"]
     assert figures["sentences.words"]["figure"] == 6  # Ann: Shall we meet at 3?
     trained, used = made[MODEL]
