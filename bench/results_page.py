@@ -20,7 +20,7 @@ PAGES = tuple(
     for name in (
         *("README", "docs/results", "docs/papers", "docs/notes/what-did-not-help"),
         *("docs/tutorials/train-your-own", "docs/how-to/batch", "docs/how-to/deploy"),
-        "docs/explanation/scaling",
+        *("docs/explanation/scaling", "docs/how-to/mask"),
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
@@ -64,8 +64,30 @@ def rows_of(name: str) -> Iterator[str]:
         jobs,
         service,
         papers_systems,
+        masks,
     )
     return {maker.__name__.replace("_", "-"): maker for maker in makers}[name]()
+
+
+def masks() -> Iterator[str]:
+    """What stays by type, ordinary / hard values, ours and Presidio's."""
+    kept = results("masks")
+    runs = list(kept["stays"]["all"])
+    rows = {**kept["stays"]}
+    each, every = kept["each"], kept["values"] // 2
+    total = {who: " / ".join(f"{100 * n / every:.1f}%" for n in rows["all"][who]) for who in runs}
+    before = " / ".join(f"{100 * n / every:.1f}%" for n in kept["before"]["stays"])
+    del rows["all"]
+    yield from table(
+        (f"values that stay, of {each} / {each}", *runs),
+        [
+            (f"**all {every} / {every}** (ours before: {before})", *total.values()),
+            *(
+                (kind.replace("_", " "), *(" / ".join(map(str, row[who])) for who in runs))
+                for kind, row in rows.items()
+            ),
+        ],
+    )
 
 
 def figures(name: str) -> Any:
