@@ -19,21 +19,9 @@ from dialogist.forms.sentences import (
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.replies import DECLINES, agrees
-from dialogist.language.tokens import word_set
+from dialogist.language.tokens import ENGLISH, word_set
 
-WORK = word_set(
-    """
-accept activate add adjust apply arrange ask assign bake block book bring build buy call cancel
-change check clean close collect complete connect contact cook copy correct cover create deliver
-discuss draft drive drop e-mail edit email escalate extend feed fetch file fill finish fix follow
-forward grab hand handle help hire inform install invite label look mail make message move notify
-order organise organize pack paint pass pay phone pick plan post prepare prescribe print process
-put raise reach redo refer refund register remind remove renew repair replace reply report
-reschedule reserve reset return review ring run save scan schedule search send set share ship sign
-sort speak submit switch talk test text transfer translate turn type update upload waive wash water
-work write
-"""
-)
+WORK = word_set(ENGLISH["work"])
 """Verbs of work that is left to do after a conversation."""
 _WEAK = word_set(
     "come continue do explain find get give go have keep leave meet show start stay stop take tell "

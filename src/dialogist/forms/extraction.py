@@ -11,7 +11,7 @@ from dialogist.forms.sentences import Finding, Talk, corrected, distinct, standi
 from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
-from dialogist.language.tokens import IRREGULAR, OPENERS, REPORTING, word_set
+from dialogist.language.tokens import ENGLISH, IRREGULAR, OPENERS, REPORTING, word_set
 from dialogist.records import Dialogue, EvidenceSpan
 
 
@@ -56,19 +56,7 @@ def extract(dialogue: Dialogue) -> Extracted:
 # A title: the words that a dialogue comes back to, as it writes them. No sentence is invented.
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-_][^\W\d_]+)*")
-_COMMON = word_set(
-    """
-able afraid agreed always called care change come course day days deal easy exactly fact far
-feeling fine full fun guy guys happen happy hard hear hold hour hours idea interesting job kind
-life line list listen live look looking main make makes making matter mean means mind minute
-minutes miss moment month months name necessary needs night number open opinion past place possible
-pretty problem put quite ready real reason remember saying set side simple sorts special start
-stuff suppose take taking talk terms thing things thinking time times tried true try trying turn
-understand use used using wait wanted wants watch way week weeks weekend wonderful wondering words
-world wow wrong year years young mhm give available abroad cuz get go sort euro euros dollar
-dollars pound pounds
-"""
-)
+_COMMON = word_set(ENGLISH["common"])
 _NO_TOPIC = OPENERS | REPORTING | _COMMON | {*DAYS, *MONTHS} | set(IRREGULAR)
 _MOST = 3  # words or pairs in a title
 _OFTEN = 2  # times that a topic is spoken of at least

@@ -253,7 +253,7 @@ class _Filler:
         once: dict[tuple[str, str], Finding] = {}
         for finding in getattr(self.extracted, section.source):
             first = once.get((finding.owner, finding.text))
-            again = (*first.evidence, *finding.evidence) if first else ()
+            again = (*first.evidence, *finding.evidence) if first else finding.again
             if finding not in told:
                 once[finding.owner, finding.text] = replace(first or finding, again=again)
         return [_found(finding) for finding in once.values()]

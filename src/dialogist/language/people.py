@@ -14,6 +14,7 @@ from dialogist.language.tokens import (
     listed,
     sentence_spans,
     word_set,
+    word_table,
 )
 
 # Names that an English text mentions, told by their capital letters.
@@ -34,26 +35,10 @@ DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 MONTHS = listed(
     "january february march april may june july august september october november december"
 )
+_NAMES = word_table("names")
 # Capitals that name nobody: titles, and what is short for words that a dialogue spells out.
-_SHORT = """
-mr mrs ms miss mx dr prof professor doctor sir madam st sr jr
-i am pm a.m p.m ok tv id cv pc cd dvd atm asap fyi diy gps usb sms faq url dm rip lol it hr ceo vip
-ma ba phd mba pr ac bbq btw pe bf gf nye etc eta aka x y z u v rmb pln usd eur gbp hkd internet web
-wifi wi-fi app dj mp gp er icu mri ct dna ad bc os gb mb kb se p.e b.a m.a b.s m.s ph.d i.d c.v i.q
-iq t-shirt e-mail other
-"""
 # Parts of names that do not say whose name it is.
-_GENERIC = """
-street avenue road square park bridge city town county state day eve party president minister mayor
-governor king queen prince princess lord lady general captain manager director master company
-corporation group club team band school college university hospital hotel restaurant cafe bar
-airport station centre center market store shop museum theatre theater cinema church bank office
-department ministry government festival show series film movie song game league cup prize award
-practitioner celebrity world island river lake sea ocean mountain north south east west northern
-southern eastern western united great grand royal national international public uncle aunt auntie
-mum mom dad mommy daddy grandma grandpa granny world earth god bible holiday
-"""
-_NO_NAMES = word_set(_SHORT) | word_set(_GENERIC) | {*DAYS, *MONTHS}
+_NO_NAMES = word_set(_NAMES["short"]) | word_set(_NAMES["generic"]) | {*DAYS, *MONTHS}
 _NAMES_TOO = frozenset(("US", "Will"))  # though spelled like function words
 _NAMES_IN_ED = word_set("alfred wilfred winifred manfred mohamed mohammed muhammed khaled")
 _ENDINGS = re.compile(
@@ -151,64 +136,6 @@ def _read(text: str) -> Iterator[_Word]:
 # Two words of one group may stand for the same person, place or thing.
 
 
-_PEOPLE = """
-abigail abby gail | albert al bert bertie | alexander alexandra alex alec lex sandy sasha xander |
-alfred alf alfie fred | andrew andy drew | anthony antony tony ant | antoinette toni | arthur artie
-| barbara barb barbie babs | beatrice bea trixie | benjamin ben benny | bernard bernie | caroline
-carolyn carrie carol caz | charles charlie chuck chaz | charlotte charlie lottie char | catherine
-katherine kathryn katharine katarina cathy kathy kate katie katy kat cate kit kitty kath |
-christine christina kristina chris chrissy chrissie tina kris | christopher chris kit topher |
-cynthia cindy | daniel dan danny | danielle dani | david dave davey | deborah debra deb debbie |
-dennis denny | diana diane di | donald don donny | dorothy dot dottie dolly | edward edwin ed eddie
-ned ted teddy | eleanor ellen ellie nell nelly nora | emily em emmy emma | elizabeth elisabeth liz
-lizzie lizzy beth betty betsy bess eliza libby | eugene gene | evelyn eve | florence flo | frances
-francis francesca fran frank frankie franny | franklin frank | frederick frederic fred freddie
-freddy | gabriel gabriella gabrielle gabe gabi gabby | geoffrey jeffrey jeffery geoff jeff | george
-georgie | gerald gerry jerry | gregory greg | harold harry hal | harriet hattie | henry harry hank
-| isabella isabel isabelle bella izzy belle | jacob jake | james jim jimmy jamie | jane janie jenny
-| jennifer jen jenny jenn | jeremy jerry jem | jessica jess jessie | joanna joanne jo | john johnny
-jack jon | jonathan jon jonny johnny | joseph joe joey | josephine jo josie | joshua josh | judith
-judy | julia julie jules | kenneth ken kenny | kimberly kimberley kim | lawrence laurence larry |
-leonard leo len lenny | lillian lily lilly | louis louie lou | louise lou | lucas luke | lucy lu |
-madeleine madeline maddie | magdalena magda lena | margaret maggie meg peggy peg marge margie greta
-rita | martha marty | martin marty | matthew mathew matt matty | megan meg | melissa mel | melanie
-mel | amanda mandy | michael micheal mike mikey mick mickey | miranda mandy | natalie nat | nathan
-nathaniel nat nate | nicholas nicolas nick nicky | nicole nicola nicky nikki | oliver ollie |
-olivia liv livvy | pamela pam | patricia pat patty tricia trish | patrick pat paddy | penelope
-penny | peter pete | philip phillip phil | rachel rach | raymond ray | rebecca becky becca beck |
-richard rich rick ricky dick richie | robert rob bob bobby robbie bert | roberta bobbie | roger
-rodger | ronald ron ronnie | rosemary rose rosie | samantha sam sammy | samuel sam sammy | sarah
-sara sally | sebastian seb | stephen steven steve | stephanie steph | susan suzanne susanna sue
-susie suzy | terence terry | teresa theresa terry tess | theodore ted teddy theo | thomas tom tommy
-| timothy tim timmy | valerie val | veronica vera ronnie | victor vic | victoria vicky vicki tori
-vic | vincent vince vinny | virginia ginny | walter walt | william bill billy willy willie liam |
-william will | winifred win | zachary zach zack | mom mum mommy mummy mama mother mam ma | dad
-daddy papa father pa | aunt auntie aunty | grandma granny gran grandmother nana | grandpa granddad
-grandfather grandad
-"""
-_PLACES = """
-america american americans usa states | united usa america uk | kingdom uk | uk britain british
-brit | england english british britain | france french | germany german | spain spanish | poland
-polish pole | italy italian | netherlands dutch holland | denmark danish dane | greece greek |
-switzerland swiss | wales welsh | ireland irish | scotland scottish scots | sweden swedish |
-finland finnish | norway norwegian | philippines filipino | turkey turkish | china chinese | japan
-japanese | portugal portuguese | russia russian | brazil brazilian | canada canadian | mexico
-mexican | india indian | hungary hungarian | czech czechia | europe european eu euro | vietnam
-vietnamese | thailand thai | iceland icelandic | new ny nyc nye nz | york ny nyc | zealand nz | los
-la | angeles la | san sf | francisco sf frisco | las vegas | hong hk hongkong | kong hk hongkong |
-christmas xmas chrismas | eve nye xmas | year nye | years nye
-"""
-_THINGS = """
-television tv telly | facebook fb | instagram insta ig | youtube yt | messenger msg | mcdonald
-mcdonalds mcd macdonalds mac | starbucks sbux | playstation ps ps4 ps5 | microsoft ms | internet
-net online web wifi website | professor prof | doctor dr | mister mr | missus mrs | university uni
-| avenue ave av | street st | road rd | boulevard blvd | centre center | theatre theater | dollar
-dollars usd bucks | euro euros eur | pound pounds gbp quid | yuan rmb cny kuai | zloty zlotys pln
-zl zł | airlines airline airways air | photoshop ps | airbnb bnb | mount mt | saint st | computer
-pc | identification id | resume cv | machine atm | direct dm | message dm
-"""
-
-
 def _table(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for group in "|".join(texts).split("|"):
@@ -218,10 +145,10 @@ def _table(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in table.items()}
 
 
-NICKNAMES = _table([_PEOPLE])
+NICKNAMES = _table([_NAMES["people"]])
 """Lower-cased name of a person -> those that may stand for the same."""
 
-SHORT_FORMS = _table([_PLACES, _THINGS])
+SHORT_FORMS = _table([_NAMES["places"], _NAMES["things"]])
 """The same of places and things, which people often write without a capital."""
 
 
@@ -230,54 +157,15 @@ SHORT_FORMS = _table([_PLACES, _THINGS])
 # The known names are common in English-speaking countries; others are not found, and stay.
 
 
-_FAMILY = word_set(
-    """
-    mom mum mommy mummy mama mother mam ma dad daddy papa father pa aunt auntie aunty grandma granny
-    gran grandmother nana grandpa granddad grandfather grandad
-    """
-)
-NAME_WORDS = word_set(
-    """
-    will may mark art bill frank grant drew rich rob pat sue jack rose eve dot hope grace joy ray
-    sandy sally dick don van gene hank april amber crystal dawn dale dean faith holly iris ivy jade
-    june mason max roy chuck penny ginny patty jean miles summer charity win carol marge nick pete
-    chase curt earl guy harry jimmy jo mike nat olive pearl rod roger ruby sky viola buddy bud cat
-    char di ed em flo hal kit lex liv mel phil ron sid tess tony val vic al ben dan deb jan jess ken
-    kim len lou meg mandy mick nan
-    """
-)
+_FAMILY = word_set(_NAMES["family"])
+NAME_WORDS = word_set(_NAMES["words"])
 """First names that are words as well: at the beginning of a sentence nobody can tell."""
 
-# Common first names without a short form in the table of nicknames.
-_COMMON = word_set(
-    """
-    aaron adam adrian ahmed alan alison alvin amber amit amy ana andrea angela angie anita ann anna
-    anne annie april arnold ashley audrey austin barry becky ben betty beth blake bob brad bradley
-    brandon brenda brent brian bridget bruce bryan caleb cameron carl carla carlos carmen cassandra
-    cecilia cedric chad chelsea cheryl chloe claire clara claudia cole colin connie connor corey
-    craig crystal curtis dale damon danielle daphne darren dawn dean delia denise derek diego
-    dolores dominic donna dora doris douglas duncan dustin dylan earl edith eduardo elaine elena
-    elias elsa elsie eric erica erik erin ernest ethan ethel evan fabian faith felicia felix
-    fernando fiona garrett gary gavin georgia gilbert gina glen glenn gloria gordon graham greta
-    hannah hans harvey hassan heather hector heidi helen helena henrietta herbert holly howard hugh
-    hugo ian ida igor ingrid irene iris isaac ivan ivy jade jared jason jasmine javier jeanne jerome
-    jill joan joel jorge jose josefina joyce juan juanita judith julian june justin kara karen karl
-    karla keith kelly kelsey kevin kirk kristen kurt kyle lance lara laura lauren leah leila leon
-    leroy leslie lester liam lillian linda lindsay lisa lloyd logan lois lorenzo loretta lori
-    lorraine louise lucia lucinda luis luther lydia lynn mabel malcolm marcia marco marcus maria
-    marian marianne marie marilyn marina mario marion marjorie mark marlene marshall marvin mary
-    mason maureen maurice mavis max maya melinda mercedes meredith mia miguel mildred milton ming
-    mohammed moira mona monica monique morgan muriel myra nadia nancy naomi natasha neil nelson
-    nigel nina noah noel nora norma norman olga omar oscar otto owen pablo paula paul pauline pedro
-    phoebe phyllis priscilla rafael ralph ramon randy raul rebekah regina rene rhonda ricardo rita
-    roberto rodney roland roman ronan rosa ross roxanne roy rudy russell ruth ryan sabrina samir
-    sasha scott sean sergio seth shane shannon sharon shaun shawn sheila shelley sherry shirley
-    silvia simon sofia sonia sophia sophie spencer stacey stacy stanley stella stuart sylvia tamara
-    tammy tanya tara tiffany todd tracy travis trevor troy tyler ursula vanessa vera vernon vivian
-    wallace wanda warren wayne wendy wesley whitney wilma yolanda yvonne zoe
-    """
+_FIRST = (
+    (frozenset(NICKNAMES) | word_set(_NAMES["common"]) | NAME_WORDS)
+    - _FAMILY
+    - (FUNCTION_WORDS - {"will"})
 )
-_FIRST = (frozenset(NICKNAMES) | _COMMON | NAME_WORDS) - _FAMILY - (FUNCTION_WORDS - {"will"})
 
 
 def is_first_name(word: str) -> bool:

@@ -21,15 +21,10 @@ from dialogist.language.cues import cue_bits, cues_in, words_and_marks
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, may_hold, quantities
-from dialogist.language.tokens import FUNCTION_WORDS, sentence_spans, word_set
+from dialogist.language.tokens import ENGLISH, FUNCTION_WORDS, sentence_spans, word_set
 from dialogist.records import Dialogue
 
-SPOKEN = word_set("""
-yes yeah yep yup no nope nah ok okay oh ah um uh hi hey hello bye well please thanks thank sure
-right really maybe perhaps great fine perfect good nice wow sorry welcome goodbye morning
-evening afternoon hmm hm mm huh haha lol alright cool yo k wonderful lovely excellent absolutely
-exactly indeed course understood dear sir madam ma'am sry thx pls omg
-""")
+SPOKEN = word_set(ENGLISH["conversation"])
 """Words of conversation that say nothing about its subject."""
 
 

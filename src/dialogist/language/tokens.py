@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 # Lists of words, and counts of things, written as text.
@@ -16,6 +17,17 @@ def listed(text: str) -> tuple[str, ...]:
 def word_set(text: str) -> frozenset[str]:
     """The words between white space."""
     return frozenset(text.split())
+
+
+def word_table(name: str) -> dict[str, str]:
+    """The lists of ``assets/language/NAME.txt``, each a line ``name: words``; long ones go on."""
+    path = Path(__file__).parents[1] / "assets" / "language" / f"{name}.txt"
+    lists = re.split(r"\n(?! )", path.read_text("utf-8").strip())
+    return {name: " ".join(words.split()) for name, _, words in (x.partition(": ") for x in lists)}
+
+
+ENGLISH = word_table("english")
+"""Lists of English words, by name."""
 
 
 def counted(count: int, things: str) -> str:
@@ -108,110 +120,24 @@ _STROKES = str.maketrans("łøđħ", "lodh")
 # Closed classes of English words: grammar, not content; and the words that begin sentences.
 
 
-_PRONOUNS = """
-i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it
-its itself we us our ours ourselves they them their theirs themselves who whom whose which what
-this that these those one ones someone somebody something anyone anybody anything everyone
-everybody everything nobody noone nothing none each other another both either neither all some any
-many much few several most more less least enough such own same
-"""
-_AUXILIARIES = """
-be am is are was were been being have has had having do does did doing done will would shall should
-can could may might must ought cannot let lets
-"""
-_PREPOSITIONS = """
-a an the of in on at by for with about against between into through during before after above below
-to from up down out off over under again further then once here there when where why how as until
-while because since although though unless whether if and but or nor so than too very just only also
-even still yet already ever not no never s t d ll m re ve don didn doesn isn aren wasn weren won
-wouldn couldn shouldn can't without within along across behind beside besides beyond near onto upon
-toward towards around among amongst despite per via like unlike instead due ago away back together
-"""
-_SPOKEN = """
-yes yeah yep yup no nope nah ok okay oh ah hi hey hello hallo hullo bye
-well please thanks thank sure right
-really maybe perhaps
-"""
-
-FUNCTION_WORDS = frozenset(" ".join((_PRONOUNS, _AUXILIARIES, _PREPOSITIONS, _SPOKEN)).split())
+FUNCTION_WORDS = word_set(
+    " ".join(ENGLISH[name] for name in listed("pronouns auxiliaries prepositions spoken"))
+)
 """Pronouns, auxiliaries, prepositions, conjunctions, particles and interjections, lower-cased."""
 
-_OPENERS = """
-according actually additionally afterwards afterward altogether anyway apart apparently
-approximately based basically certainly clearly concerning confused consequently considering
-currently daily definitely depending earlier else elsewhere eventually every except excluding
-failing finally first firstly following fortunately furthermore given hence hopefully however
-including indeed initially last lastly lately later likewise little long lots luckily mainly
-meanwhile moreover mostly naturally nevertheless next nonetheless normally notably now nowadays
-obviously occasionally often originally otherwise overall particularly plus presumably previously
-probably provided rather recently regarding regardless scared second secondly seemingly seeing
-shortly similarly simply sometimes somehow soon subsequently suddenly supposedly surprisingly than
-third thirdly therefore thus today together tomorrow tonight twice two three four five six seven
-eight nine ten ultimately unfortunately usually yesterday worried excited annoyed surprised
-disappointed asked please sorry let seems sounds says told good great nice new old bad better best
-big small high low early late different various certain whole half lot part thanks until whenever
-wherever whatever whichever whoever whose looks turns maybe people person everyone man woman men
-women boy girl boys girls kid kids child children baby friend friends family parents mother father
-mom mum dad brother sister wife husband son daughter customer customers agent agents user users
-client clients caller speaker speakers patient patients doctor doctors nurse teacher teachers
-student students employee employees employer manager boss staff guest guests visitor visitors host
-hostess passenger passengers driver interviewer interviewee interviewees candidate candidates
-applicant participants participant members member colleagues neighbours neighbors police officer
-assistant system waiter waitress clerk salesman shopkeeper receptionist librarian professor
-reporter work school dinner lunch breakfast tickets ticket weather food price prices money traffic
-"""
-OPENERS = FUNCTION_WORDS | word_set(_OPENERS)
+OPENERS = FUNCTION_WORDS | word_set(ENGLISH["openers"])
 """Words that begin a sentence without being anybody's name."""
 
 
 # Verbs of summaries by what their subject does in the dialogue; forms of irregular words.
 
 
-REPORTING = word_set(
-    """
-    ask inquire enquire wonder question interview request tell think say suggest recommend
-    explain introduce advise show feel remind complain insist believe worry mention inform warn
-    state argue claim describe express praise compliment convince persuade encourage urge
-    comfort point invite apologize apologise thank hope wish offer doubt admit announce comment
-    regret appreciate assure confirm want prefer blame criticize criticise teach agree accept
-    refuse decline deny answer respond reply reject promise disagree help assist serve assume
-    beg book bring buy call compare congratulate consider decide discuss find guess imagine know
-    like love need notify order plan propose provide receive report reveal see seek seem send
-    share suspect update welcome work
-    """
-)
+REPORTING = word_set(ENGLISH["reporting"])
 """What summaries say that speakers do, base forms: a sentence may begin with one."""
-
-_IRREGULAR = """
-be am is are was were been being | have has had | do does did done | go goes went gone gonna | say
-said | tell told | give gave given | get got gotten gotta | take took taken | make made | see saw
-seen | come came | know knew known | think thought | find found | leave left | feel felt | bring
-brought | buy bought purchase | pay paid | send sent | meet met | spend spent | keep kept | lose
-lost | forget forgot forgotten | sell sold | catch caught | teach taught | break broke broken |
-speak spoke spoken | write wrote written | choose chose chosen | eat ate eaten | drink drank drunk
-| drive drove driven | wear wore worn | wake woke woken | begin began begun | run ran | want wanna
-| sleep slept | hear heard | hold held | stand stood | understand understood | win won | build
-built | lend lent | fall fell fallen | fly flew flown | grow grew grown | throw threw thrown | draw
-drew drawn | show showed shown | sing sang sung | swim swam swum | ride rode ridden | rise rose
-risen | sit sat | lie lay lain | mean meant | dream dreamt | learn learnt | burn burnt | stick
-stuck | steal stole stolen | hide hid hidden | bite bit bitten | fight fought | lead led | become
-became | bear bore born | beat beaten | bend bent | bind bound | blow blew blown | breed bred |
-deal dealt | dig dug | feed fed | forgive forgave forgiven | freeze froze frozen | hang hung | seek
-sought | shake shook shaken | shine shone | shoot shot | smell smelt | spoil spoilt | strike struck
-| swear swore sworn | tear tore torn | weep wept | wind wound | withdraw withdrew withdrawn | man
-men | woman women | child children | person people | foot feet | tooth teeth | wife wives | life
-lives | knife knives | good better best | bad worse worst | mum mom mother mommy mummy | dad father
-daddy | television tv telly | phone telephone cellphone | photo photograph photographs pic pics
-picture pictures | film movie films movies | okay ok | university uni | flat apartment | bicycle
-bike bikes | thank thanks thx ty | please pls plz | you u | tomorrow tmr tmrw | birthday bday |
-information info | exam examination exams | minute mins min | advertisement ad ads advert | holiday
-vacation vacations | hour hrs hr | doctor doc | fridge refrigerator | laboratory lab | dormitory
-dorm | mathematics math maths | gymnasium gym | professor prof | shop store stores
-"""
 
 
 def _bases() -> dict[str, str]:
-    groups = (group.split() for group in _IRREGULAR.split("|"))
+    groups = (group.split() for group in ENGLISH["irregular"].split("|"))
     return {form: base for base, *forms in groups for form in forms}
 
 
@@ -223,18 +149,11 @@ IRREGULAR = _bases()
 
 
 # Titles always want a name behind them; the others end a sentence when a capital follows.
-_TITLES = "mr mrs ms dr prof st rev gen col capt lt sgt maj gov sen rep hon no vs fig"
-_OTHERS = """
-sr jr pres eq vol al inc ltd co corp dept est approx ca cf e.g i.e a.m p.m
-jan feb mar apr jun jul aug sep sept oct nov dec
-"""
-_ALWAYS = frozenset(_TITLES.split())
-_ABBREVIATIONS = frozenset(_OTHERS.split())
+_ALWAYS = word_set(ENGLISH["titles"])
+_ABBREVIATIONS = word_set(ENGLISH["abbreviations"])
 # In a text of small letters, before a content word: "the sim. interpretation".
-_SMALL = "mr mrs ms dr st vs e.g i.e approx sim temp appt incl dept"
-_SMALL_ABBREVIATIONS = frozenset(_SMALL.split())
-_DAYS = "mon tue tues wed weds thu thur thurs fri"
-_SHORT_DAYS = frozenset(_DAYS.split())
+_SMALL_ABBREVIATIONS = word_set(ENGLISH["small abbreviations"])
+_SHORT_DAYS = word_set(ENGLISH["short days"])
 _CLOSERS = "\"'”’)]»」』）】"
 _OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
@@ -247,11 +166,7 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 # "5. 30": a model, or a dictation, may put a space into a time or an amount.
 _SPACED_DECIMAL = re.compile(r"(?<!\d\d)\d\. \d\d(?!\d)")
 # After "U.S." or "p.m." a sentence most likely begins where one of these words does.
-_FIRST_WORDS = """
-the a an he she it they we i you this that these those there his her their our my but and
-in on at for with when after before as if however so then what who why how
-"""
-_STARTERS = frozenset(_FIRST_WORDS.split())
+_STARTERS = word_set(ENGLISH["first words"])
 
 
 def split_sentences(text: str) -> list[str]:
