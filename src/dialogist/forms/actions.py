@@ -24,8 +24,7 @@ from dialogist.language.tokens import ENGLISH, word_set
 WORK = word_set(ENGLISH["work"])
 """Verbs of work that is left to do after a conversation."""
 _WEAK = word_set(
-    "come continue do explain find get give go have keep leave meet show start stay stop take tell "
-    "try visit"
+    ENGLISH["work with a deadline"]
 )  # what is often done on the spot: with a deadline it is work
 _BEHAVE = word_set("leave stop avoid keep rest reduce")  # from now on, if they agree
 _STEMS = frozenset(map(stem_of, WORK | _WEAK))

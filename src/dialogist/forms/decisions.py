@@ -80,9 +80,9 @@ _NAMED = re.compile(
 )
 _FIRM = re.compile(
     rf"(?i){_LEADS}(?:deal|agreed|works for me|(?:that )?sounds (?:good|great|perfect|fine)|fine "
-    rf"(?:with|"
-    r"by) me|perfect|good idea|great|that works|that ?['’]?s fine|i ?['’]?ll take (?:it|the \w+)|i "
-    r"agree|that would be (?:great|perfect|good|fine|nice)|go ahead|of course|yes,? please)\b"
+    r"(?:with|by) me|perfect|good idea|great|that works|that ?['’]?s fine|i agree|i ?['’]?ll take "
+    r"(?:it|the \w+)|that would be (?:great|perfect|good|fine|nice)|go ahead|of course|yes,? "
+    r"please)\b"
 )
 _YES = re.compile(r"^\W*(?:oh |and )?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I)
 _DROPPED = re.compile(
@@ -100,10 +100,9 @@ def decisions_in(talk: Talk) -> Iterator[Finding]:
     told: set[EvidenceSpan] = set()
     for sentence in talk.all():
         finding = _taken(sentence) or _agreed(sentence, talk)
+        told.update(finding.evidence if finding else ())
+        finding = finding or (None if sentence.span in told else _settled(sentence, talk))
         if finding is not None:
-            told.update(finding.evidence)
-            yield finding
-        elif sentence.span not in told and (finding := _settled(sentence, talk)) is not None:
             yield finding
 
 
@@ -236,17 +235,13 @@ def questions_in(talk: Talk) -> Iterator[Finding]:
     """Open questions in the order they are asked; ``owner`` is who asks."""
     last = max((n for n, turn in enumerate(talk.sentences) if turn), default=-1)
     for sentence in talk.all():
-        text, owner = sentence.text, sentence.speaker
-        is_last = sentence.utterance == last
+        text, owner, reply = sentence.text, sentence.speaker, talk.reply(sentence)
         is_asked = text.rstrip(" \"'”’").endswith("?") and _QUESTION.match(text) is not None
-        is_whole_ = len(text.split()) >= _FEWEST_ASKED and talk.beside(sentence, 1) is None
-        finding = None
-        reply = talk.reply(sentence)
-        if is_last and is_asked and is_whole_:
-            finding = quote(sentence, owner=owner)
-        elif is_asked and is_whole_ and reply and (unknown := _UNKNOWN.match(reply[0].text)):
+        if not is_asked or len(text.split()) < _FEWEST_ASKED or talk.beside(sentence, 1):
+            continue
+        if sentence.utterance == last:
+            yield quote(sentence, owner=owner)
+        elif reply and (unknown := _UNKNOWN.match(reply[0].text)):
             rest = f"{reply[0].text[unknown.end() :]} {' '.join(s.text for s in reply[1:])}"
             if len(rest.split()) <= _SHORT and not re.search(r"\b(?:but|because|maybe|if)\b", rest):
-                finding = quote(sentence, reply[0], main=sentence, owner=owner, words=text)
-        if finding is not None:
-            yield finding
+                yield quote(sentence, reply[0], main=sentence, owner=owner, words=text)

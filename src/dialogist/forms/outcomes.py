@@ -20,7 +20,7 @@ from dialogist.forms.sentences import (
 from dialogist.language.cues import cue_bits, cues_in, words_and_marks
 from dialogist.language.porter import stem_of
 from dialogist.language.replies import content_stems
-from dialogist.language.tokens import IRREGULAR, word_set
+from dialogist.language.tokens import ENGLISH, IRREGULAR, word_set
 
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
@@ -102,17 +102,9 @@ def _matter(telling: Sequence[Sentence]) -> list[Sentence]:
 
 # What was done: "I've refunded the fee", "your order has been cancelled", "Done.".
 
-_BEEN = word_set(
-    "refunded cancelled canceled booked reserved confirmed changed updated shipped sent dispatched "
-    "delivered replaced repaired fixed resolved activated unlocked credited waived processed "
-    "approved placed made submitted scheduled rescheduled transferred escalated closed renewed "
-    "purchased bought added removed corrected reset upgraded registered paid played rented issued "
-    "created successful complete signed set restored extended moved sorted completed lifted "
-    "reversed blocked stopped skipped downgraded raised arranged ordered"
-)
+_BEEN = word_set(ENGLISH["settled"])
 """What settles a matter, said of it."""
-_DONE = word_set("found checked tried tested restarted opened logged noted spoken talked deployed "
-                 "merged prescribed given applied posted cleared locked")  # fmt: skip
+_DONE = word_set(ENGLISH["done"])
 _STEMS = frozenset(map(stem_of, WORK | _BEEN | _DONE))
 _SETTLING = frozenset(
     map(stem_of, _BEEN - word_set("sent delivered set added removed moved paid played"))
@@ -130,8 +122,7 @@ _NOUNS = (
 _PASSIVE = re.compile(
     r"(?i)\b(?:your|the|my|our|an?|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|which|"
     r"who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?(?P<place>(?P<now> ?['’] ?(?:s|re)| is| "
-    r"are)|"
-    rf" ?['’] ?ve been| ha(?:s|ve)(?: now| just| already)? been|(?<=tion) was|(?<=ment) was|"
+    r"are)| ?['’] ?ve been| ha(?:s|ve)(?: now| just| already)? been|(?<=tion) was|(?<=ment) was|"
     r"(?<=ing) was|(?<=car) was|(?<=ticket) was)(?: (?:now|just|already|all|successfully|been))* "
     rf"(?P<verb>[a-z-]+)(?=[ .,!]|$)|^\W*(?:(?:your|the) )?{_NOUNS}(?: (?:is|was|has been|went))? "
     r"(?:confirmed|scheduled|made|complete|completed|successful|booked|through|done)\b"
@@ -141,8 +132,7 @@ _UNSURE = re.compile(
     r"hope|say|says|said|heard|told|maybe|perhaps|not|never|please confirm)\b|n['’]t\b|\?"
 )
 # "Bills are paid monthly" tells what is usual, "it is booked" what was done.
-_BEING = word_set("booked reserved confirmed cancelled canceled activated registered scheduled "
-                  "sorted resolved fixed set refunded complete successful")  # fmt: skip
+_BEING = word_set(ENGLISH["settled now"])
 _NOT_DONE = re.compile(
     r"(?i)[\w-]+ (?:nobody|none|no|not)\b|confirmed (?:that|if|how|why)\b|(?:looked|searched)\b|"
     r"found (?!(?:it|him|her|them|your|the|his)\b)|changed (?:my|his|her|our|your) mind"

@@ -22,7 +22,7 @@ from dialogist.language.replies import (
     values_in,
 )
 from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
-from dialogist.language.tokens import FUNCTION_WORDS, word_set
+from dialogist.language.tokens import ENGLISH, FUNCTION_WORDS, word_set
 from dialogist.records import Dialogue, EvidenceSpan
 
 # Transcribers' marks ({vocalsound}, [laughter]; other brackets may be masks) and fillers.
@@ -235,10 +235,7 @@ _TAIL = re.compile(
     r"right)?[\s,]{0,9}$"
 )
 _AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
-_DANGLING = word_set(
-    "a an the my your our his their its of to with for from at by and or but if when that which we "
-    "i he she they as than into about because so very is are was were be will would can have"
-)
+_DANGLING = word_set(ENGLISH["dangling"])
 _RESTART = re.compile(r"\bI(?: ?['’] ?(?:ll|m)| will| am)\b|\blet ?['’] ?s\b|\bI think\b")
 _BEGINS = re.compile(
     r"(?:[,;:.…-]|\b(?:and|so|then|but|well|ok(?:ay)?|yes|yeah|sure|kk?|lol|now))\W{0,9}$", re.I

@@ -16,11 +16,9 @@ from dialogist.records import Dialogue
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry".
 _MAKES = (
     "Acura|Alfa Romeo|Audi|Bentley|BMW|Buick|BYD|Cadillac|Chery|Chevrolet|Chevy|Chrysler|"
-    "Citro[eë]n|Dacia|"
-    "Fiat|Geely|GMC|Honda|Hyundai|Infiniti|Jeep|Kia|Land Rover|Lexus|Maserati|Mazda|"
-    "Mercedes(?:[- ]Benz)?|"
-    "Mini Cooper|Mitsubishi|Nissan|Opel|Peugeot|Porsche|Range Rover|Renault|Rolls[- ]Royce|Saab|"
-    "[SŠ]koda|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
+    "Citro[eë]n|Dacia|Fiat|Geely|GMC|Honda|Hyundai|Infiniti|Jeep|Kia|Land Rover|Lexus|Maserati|"
+    "Mazda|Mercedes(?:[- ]Benz)?|Mini Cooper|Mitsubishi|Nissan|Opel|Peugeot|Porsche|Range Rover|"
+    "Renault|Rolls[- ]Royce|Saab|[SŠ]koda|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
 )
 _WORDS_TOO = "Ford|Lincoln|Seat|Smart|Jaguar"  # other words, too: a number or "car" is behind them
 _MODEL = r" (?:[A-Z][A-Za-z0-9-]{1,12}|[A-Z]?[0-9][A-Za-z0-9-]{0,6})(?: [A-Z0-9][A-Za-z0-9-]{0,6})?"
@@ -163,9 +161,7 @@ class Values:
                 typed += _typed(mask[1], mask[0], number, mask.start())
             typed += self._answers(number, typed)
             for start, end in whens_in(text):
-                when = (
-                    text[start:end] if text[:end].endswith(".m.") else text[start:end].rstrip(".")
-                )
+                when = text[start:end].rstrip("" if text[:end].endswith(".m.") else ".")
                 yield TypedValue(_when(when), when, number, start, start + len(when))
             for car in _VEHICLE.finditer(text):
                 yield TypedValue("vehicle", car[0], number, car.start(), car.end())
