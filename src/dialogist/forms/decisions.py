@@ -47,6 +47,7 @@ _OFFERED = re.compile(
 _CHECKS = re.compile(
     r"\b(?:correct|right|sure|ok(?:ay)?) ?\?$|^\W*(?:\w+ )?(?:that|it) ?['’]?s\b", re.I
 )
+_FREE = re.compile(r"(?i)\b(?:is|are|would be) (?:\w+ ){0,2}(?:free|available|possible|open)\b")
 _IS_THAT_OK = re.compile(r"^\W*(?:is|would) (?:that|this|it)(?: be)? (?:ok|okay|fine|good)", re.I)
 _LEADS = (
     r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|so|h*mm*|sure|good|fine|all right|deal|right|no "
@@ -197,6 +198,8 @@ def _proposes(text: str) -> bool:
     """Whether something is proposed: in words, or a bare "Luigi's at eight?"."""
     if _CHECKS.search(text) and text.endswith("?"):
         return False
+    if _FREE.search(text) and any(True for _ in whens_in(text)):  # "Friday at 2 pm is free."
+        return True
     if (offered := _OFFERED.search(text)) is not None:
         is_more = _has_value(text) or len(text.split()) > _FEWEST
         return is_more and not _TALK.match(text, offered.end() + 1)
