@@ -22,11 +22,12 @@ class DataSet(Config):
     """One data file (below the data folder, or absolute) and which of its rows to leave out.
 
     ``path``: the file or folder. ``format``: its input format (docs/reference/formats.md).
-    ``exclude``: a file with one dialogue id a line to leave out.
+    ``first``: take so many dialogues. ``exclude``: a file with one dialogue id a line to leave out.
     """
 
     path: str
     format: str = "auto"
+    first: int | None = Field(None, ge=1)
     exclude: str | None = None
 
 

@@ -1,7 +1,9 @@
-"""``dialogist train``, ``finetune``, ``explain``, ``init`` and ``recipes``."""
+"""``dialogist train``, ``reproduce``, ``finetune``, ``explain``, ``init`` and ``recipes``."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,11 +18,14 @@ Device = Annotated[str, typer.Option(help="cpu, or cuda.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
 
 
+DataFolder = Annotated[
+    Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
+]
+
+
 def train(
     recipe: RecipeName,
-    data: Annotated[
-        Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
-    ] = Path("data"),
+    data: DataFolder = Path("data"),
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run folder (default: runs/RECIPE).")
     ] = None,
@@ -56,6 +61,86 @@ def train(
     if processes.first:
         typer.echo(run)
     return 0
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="dialogsum-report-1, -2 or -3, xsum, or kdd.")],
+    small: Annotated[
+        bool, typer.Option("--small", help="Show everything in about ten minutes.")
+    ] = False,
+    data: DataFolder = Path("data"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder (default: runs/PAPER).")
+    ] = None,
+    settings: Settings = None,
+    threads: Threads = None,
+    device: Device = "cpu",
+    quiet: Quiet = False,
+) -> int:
+    """Train and measure the systems of a paper, and put its own figures beside theirs.
+
+    Systems that were finished stay as they are; one that was interrupted goes on.
+    """
+    import torch
+
+    from dialogist.cli.console import note
+    from dialogist.config import read_yaml
+    from dialogist.errors import nearest
+    from dialogist_lab.data_commands import synth, vectors
+    from dialogist_lab.recipe import bundled_recipes, read_recipe
+    from dialogist_lab.train_run import MODEL, ProgressLines, train_recipe
+
+    papers = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
+    if paper not in papers:
+        raise UsageError(f"no paper '{paper}'{nearest(paper, papers)}; known: {', '.join(papers)}")
+    torch.set_num_threads(threads or torch.get_num_threads())
+    plan = papers[paper]
+    size, systems = plan["small" if small else "whole"], plan["systems"]
+    folder = output or Path("runs") / f"{paper}{'-small' * small}"
+    note(f"{plan['title']}: {len(systems)} systems, {size['takes']} of a core; see {folder}")
+    if "made_up" in size:
+        data = folder / "data"
+    for split, pairs in size.get("made_up", {}).items():
+        if not (made := data / "synth" / f"{split}.jsonl").exists():
+            synth(pairs, split=split, output=made)
+    for name, system in systems.items():
+        if (folder / name / MODEL).exists():
+            continue
+        chosen, recipe = [*size["settings"], *system.get("settings", ())], read_recipe(name)
+        if recipe.continues is not None:
+            chosen.append(f"start={folder / recipe.continues}")
+        if recipe.vectors is not None and not (data / recipe.vectors.path).exists():
+            chosen.append(f"vectors.path={(made := (folder / 'vectors.txt').resolve())}")
+            if not made.exists():
+                vectors([data / file for file in plan["vectors"]], made)
+        note(f"{name}: training")
+        recipe, reporter = read_recipe(name, [*chosen, *(settings or [])]), ProgressLines(quiet)
+        train_recipe(recipe, data, folder / name, torch.device(device), reporter, resume=True)
+    report_paper(plan, folder, data / plan["dev"], size.get("dialogues"))
+    return 0
+
+
+def report_paper(plan: Mapping[str, Any], folder: Path, on: Path, limit: int | None) -> None:
+    """Measure the trained systems of a paper on dialogues; a table beside its figures, a page."""
+    from dialogist.cli.console import note
+    from dialogist.cli.output_formats import aligned_lines
+    from dialogist.files import write_text_atomically
+    from dialogist_lab.evaluation.report_card import Request, judge, markdown_table
+    from dialogist_lab.evaluation.report_page import epochs_of, write_report
+
+    runs, kept = [folder / name for name in plan["systems"]], folder / "predictions"
+    about = Request([str(run) for run in runs], on, kept, plan["metrics"], limit=limit)
+    card = judge(replace(about, pack=plan.get("pack"), headline=plan["columns"]), note)
+    write_report(folder, plan["title"], card, runs, examples=3)
+    heads = (card.titles[key] for key in card.headline)
+    table = [["", f"the paper: {plan['figures']}", "loss", *heads]]
+    for run, row in zip(runs, card.systems, strict=True):
+        losses = [epoch["train_nll"] for epoch in epochs_of(run)]
+        fall, theirs = f"{losses[0]:.2f} to {losses[-1]:.2f}", plan["systems"][run.name]["theirs"]
+        table.append([run.name, theirs, fall, *(row.figures[k].text(1) for k in card.headline)])
+    write_text_atomically(folder / "table.md", "\n".join([*markdown_table(table), ""]))
+    typer.echo("\n".join(aligned_lines(table)))
+    note(f"{folder / 'report.html'} has figures, intervals and examples")
 
 
 def list_recipes() -> int:

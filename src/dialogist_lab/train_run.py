@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def train_recipe(
     ConfigError, DataError, ModelError: something that the recipe names is missing or at fault;
     Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
-    processes = Processes(device)
+    processes = Processes()
     if recipe.continues is not None and recipe.start is None:
         raise ConfigError(
             f"{recipe.name} goes on from a trained {recipe.continues}: --set start=RUN, or begin "
@@ -121,7 +121,7 @@ def _settle(recipe: Recipe, run: Path, resume: bool) -> None:
 def _train(
     recipe: Recipe, data: Path, run: Path, device: torch.device, reporter: TrainingReporter
 ) -> None:
-    processes = Processes(device)
+    processes = Processes()
     preparation = Preparation(recipe.preparation)
     dialogues = list(read_sets(recipe.data.train, data, reporter))
     dev = list(read_sets(recipe.data.dev, data, reporter))
@@ -200,9 +200,8 @@ def read_sets(
         if data.exclude is not None:
             with reading(folder / data.exclude):
                 excluded = set((folder / data.exclude).read_text(encoding="utf-8").split())
-        for dialogue in read_dialogues(path, ReadOptions(format=data.format), bad.append):
-            if dialogue.id not in excluded:
-                yield dialogue
+        held = read_dialogues(path, ReadOptions(format=data.format), bad.append)
+        yield from islice((d for d in held if d.id not in excluded), data.first)
         if bad:
             reporter.note(f"{path}: {len(bad)} bad records left out, the first: {bad[0]}")
 

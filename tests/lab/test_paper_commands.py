@@ -1,4 +1,4 @@
-"""``data synth``, ``data vectors`` and ``explain`` as a person calls them."""
+"""``data synth``, ``vectors``, ``explain`` and ``reproduce`` as a person calls them."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,11 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+from dialogist.config import read_yaml
 from dialogist.errors import DataError
 from dialogist_lab.data_commands import synth, vectors
-from dialogist_lab.recipe import Recipe
-from dialogist_lab.train_command import explain
+from dialogist_lab.recipe import Recipe, bundled_recipes, read_recipe
+from dialogist_lab.train_command import explain, reproduce
 from dialogist_lab.train_run import ProgressLines, train_recipe
 
 
@@ -75,3 +76,43 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
     assert "http" not in page.read_text()  # it loads and sends nothing
     missing = run(explain, data, "-m", model, "-o", page, "--id", "nobody")
     assert "no dialogue of the id 'nobody'" in str(missing.exception)
+
+
+PAPERS = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
+
+
+@pytest.mark.parametrize("size", ["whole", "small"])
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_system_of_a_paper_has_its_recipe(paper: str, size: str) -> None:
+    for name, system in PAPERS[paper]["systems"].items():
+        settings = [*PAPERS[paper][size]["settings"], *system.get("settings", ())]
+        recipe = read_recipe(name, settings)
+        assert recipe.continues in (None, *PAPERS[paper]["systems"])
+        assert PAPERS[paper]["dev"] == recipe.data.dev[0].path
+
+
+def test_reproduce_puts_the_papers_figures_beside(tmp_path: Path) -> None:
+    rows = [
+        {
+            "fname": f"d{n}",
+            "dialogue": f"#Person1#: Is it {n}?\n#Person2#: Yes.",
+            "summary": f"{n}.",
+        }
+        for n in range(8)
+    ]
+    (tmp_path / "dialogsum").mkdir()
+    for split in ("train", "dev"):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "dialogsum" / f"{split}.jsonl").write_text(lines)
+    place = ("--data", tmp_path, "--output", tmp_path / "out", "--quiet")
+    command = (reproduce, "dialogsum-report-1", "--small", *place, "--set", "training.epochs=2")
+    first = run(*command)
+    assert first.exit_code == 0, first.exception
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert "| dialogsum-report-1 | 7.58 to 2.98; 88.7 / 84.6 / 86.7 (test) |" in table
+    assert (tmp_path / "out" / "figures" / "learning.png").exists()
+    assert "five minutes" in first.stderr
+    log = (tmp_path / "out" / "dialogsum-report-1" / "log.jsonl").read_text()
+    assert run(*command).stdout == first.stdout  # what is there is kept
+    assert (tmp_path / "out" / "dialogsum-report-1" / "log.jsonl").read_text() == log
+    assert "did you mean 'kdd'" in str(run(reproduce, "kd").exception)

@@ -1,6 +1,7 @@
 """The Transformer: one step at a time as at once, masks, sizes, start values."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_a_position_sees_no_later_target(batch: Batch) -> None:
         before = model(batch).log_probs.all().view(3, 4, -1)
         changed = batch.target_in.clone()
         changed[:, 2] = 39
-        other = batch.with_targets(changed, batch.target_out, batch.target_mask)
+        other = replace(batch, target_in=changed)
         after = model(other).log_probs.all().view(3, 4, -1)
     assert torch.equal(before[:, :2], after[:, :2])
     assert not torch.allclose(before[:, 2:], after[:, 2:])

@@ -172,7 +172,7 @@ def draw_learning(runs: Sequence[Path]) -> list[Picture]:
         return []
     figure, (loss, rouge) = _panels(2, width=4.2)
     for run, colour in zip(runs, _COLOURS * len(runs), strict=False):
-        records = _epochs_of(run)
+        records = epochs_of(run)
         train = "train_nll" if any("train_nll" in record for record in records) else "train_loss"
         curves = ((loss, train, "--"), (loss, "dev_loss", "-"), (rouge, "dev_rougeL", "-"))
         for ax, key, style in curves:
@@ -188,7 +188,7 @@ def draw_learning(runs: Sequence[Path]) -> list[Picture]:
     return [Picture("learning", "Training", caption, figure)]
 
 
-def _epochs_of(run: Path) -> list[dict[str, Any]]:
+def epochs_of(run: Path) -> list[dict[str, Any]]:
     """The records of a run's log that are of an epoch, in their order."""
     try:
         with reading(run / RUN_LOG):

@@ -77,12 +77,6 @@ class Batch(_Tensors):
     def __len__(self) -> int:
         return self.source.shape[0]
 
-    def with_targets(self, target_in: Tensor, target_out: Tensor, target_mask: Tensor) -> "Batch":
-        """The same dialogues with other targets, (B, T) each."""
-        return replace(
-            self, target_in=target_in, target_out=target_out, target_mask=target_mask, plan=None
-        )
-
     @property
     def copy_ids(self) -> Tensor:
         """(B, S) what copying each position would say."""
@@ -154,6 +148,13 @@ class ModelConfig(Config):
     def check(self, limits: RecipeLimits) -> Iterator[str]:
         """What keeps a recipe from training a model of this configuration, one line each."""
         yield from ()
+
+    def too_long(self, *limits: tuple[str, int | None, str]) -> Iterator[str]:
+        """Limits of the preparation, with their values, that exceed an option of the model."""
+        for limit, longest, name in limits:
+            most = getattr(self, name)
+            if longest is None or longest > most:
+                yield f"preparation.limits.{limit} must be at most model.{name} ({most})"
 
 
 class Generator(nn.Module):

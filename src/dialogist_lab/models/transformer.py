@@ -96,16 +96,10 @@ class TransformerConfig(ModelConfig):
         return self
 
     def check(self, limits: RecipeLimits) -> Iterator[str]:
-        if limits.longest_source is None or limits.longest_source > self.source_positions:
-            yield (
-                "preparation.limits.source_tokens must be at most model.source_positions "
-                f"({self.source_positions})"
-            )
-        if limits.longest_target is None or limits.longest_target > self.target_positions:
-            yield (
-                "preparation.limits.summary_tokens and every decoding.max_tokens + 1 must be at "
-                f"most model.target_positions ({self.target_positions})"
-            )
+        yield from self.too_long(
+            ("source_tokens", limits.longest_source, "source_positions"),
+            ("summary_tokens, decoding.max_tokens + 1", limits.longest_target, "target_positions"),
+        )
 
     def layer_shape(self) -> LayerShape:
         names = {f.name for f in fields(LayerShape)} - {"width", "key_width"}

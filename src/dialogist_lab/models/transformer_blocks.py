@@ -84,9 +84,6 @@ class Dropout(nn.Module):
             return kept.bitwise_and_(int(scale.view(torch.int16))).view(dtype)
         return kept.to(dtype).mul_(-scale)
 
-    def extra_repr(self) -> str:
-        return f"rate={self.rate}"
-
 
 def initialise_module(module: nn.Module, embeddings: Literal["keras", "scaled"]) -> None:
     """Glorot uniform matrices and zero biases of a linear layer; and what an embedding begins with.

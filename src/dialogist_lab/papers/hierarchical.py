@@ -76,19 +76,10 @@ class HierarchicalConfig(ModelConfig):
         return self
 
     def check(self, limits: RecipeLimits) -> Iterator[str]:
-        for limit, longest, name in (
+        yield from self.too_long(
             ("utterance_tokens", limits.longest_utterance, "utterance_tokens"),
-            (
-                "summary_tokens and every decoding.max_tokens + 1",
-                limits.longest_target,
-                "target_tokens",
-            ),
-        ):
-            if longest is None or longest > getattr(self, name):
-                yield (
-                    f"preparation.limits.{limit} must be at most model.{name} "
-                    f"({getattr(self, name)})"
-                )
+            ("summary_tokens, decoding.max_tokens + 1", limits.longest_target, "target_tokens"),
+        )
 
     def layer_shape(self) -> LayerShape:
         names = ("width", "heads", "feed_forward", "dropout", "norm", "norm_eps", "activation")

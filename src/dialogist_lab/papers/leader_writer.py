@@ -34,7 +34,6 @@ from dialogist_lab.papers.hierarchical import (
     UtteranceDecoder,
 )
 from dialogist_lab.papers.self_critical import (
-    Sampling,
     dialogue_means,
     draw_samples,
     evaluation_mode,
@@ -252,8 +251,8 @@ class LeaderWriterLoss:
         names = plan_symbols(model.config.key_points)
         with evaluation_mode(model):
             start = model.leader.start(model.encoder(batch))
-            sampling = Sampling(names, self.config.longest_plan, min_tokens=1)
-            samples = draw_samples(model.leader, start, batch.source, references, sampling)
+            limits = {"max_tokens": self.config.longest_plan, "min_tokens": 1}
+            samples = draw_samples(model.leader, start, batch.source, references, names, **limits)
         outputs, _ = model.leader(
             samples.target_in, samples.target_out, samples.mask, model.leader.start(memory)
         )
@@ -271,9 +270,8 @@ class LeaderWriterLoss:
         with evaluation_mode(model):
             memory = model.encoder(batch)
             start = model.start_writer(memory, plan, model.lead(memory, plan)[1])
-            sampling = Sampling(self.symbols, self.config.longest_text)
-            source = batch.source[plan.owner]
-            samples = draw_samples(model.writer, start, source, references, sampling)
+            source, limits = batch.source[plan.owner], {"max_tokens": self.config.longest_text}
+            samples = draw_samples(model.writer, start, source, references, self.symbols, **limits)
         outputs, _ = model.writer(samples.target_in, samples.target_out, samples.mask, state)
         gaps = samples.gap.repeat_interleave(samples.mask.sum(dim=1))
         weighed = gaps * target_log_probs(outputs)

@@ -137,12 +137,9 @@ class AdditiveAttention(nn.Module):
         """(N, D) -> context (N, C) and weights (N, S)."""
         inputs = memory.features, self.query(query)
         # There is one inner layer (N, S, A) per target position: it is not kept but made again.
-        if torch.is_grad_enabled():
-            energies = checkpoint(
-                self._energies, *inputs, use_reentrant=False, preserve_rng_state=False
-            )
-        else:
-            energies = self._energies(*inputs)
+        energies = checkpoint(
+            self._energies, *inputs, use_reentrant=False, preserve_rng_state=False
+        )
         weights = torch.softmax(energies + memory.mask, dim=-1)
         return (weights[:, None] @ memory.values)[:, 0], weights
 

@@ -8,15 +8,13 @@ higher becomes more probable, one that scores lower less.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
-from dialogist_lab.models.generator import Batch, Generator, Outputs
-from dialogist_lab.training.objective import Loss, ObjectiveConfig, Per
+from dialogist_lab.models.generator import Outputs
 
 
 def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
@@ -52,15 +50,20 @@ class Samples(NamedTuple):
 
 
 def draw_samples(
-    model: Any, state: State, source: Tensor, references: Sequence[list[int]], search_by: "Sampling"
+    model: Any,
+    state: State,
+    source: Tensor,
+    references: Sequence[list[int]],
+    symbols: Symbols,
+    **limits: int,
 ) -> Samples:
-    """Write each row greedily and at random; ``model`` has a ``step``, for which ``state`` is."""
-    symbols = search_by.symbols
+    """Write each row greedily and at random; ``model`` has a ``step``, for which ``state`` is.
+
+    ``limits``: of `DecodingOptions`.
+    """
     hypotheses: dict[str, list[Hypothesis]] = {}
     for strategy in ("greedy", "sample"):
-        options = DecodingOptions(
-            strategy=strategy, max_tokens=search_by.max_tokens, min_tokens=search_by.min_tokens
-        )
+        options = DecodingOptions.parse({"strategy": strategy, **limits})
         hypotheses[strategy] = search(model, state, source, options, symbols)
     rewards = {
         strategy: torch.tensor(
@@ -86,14 +89,6 @@ def draw_samples(
     )
 
 
-class Sampling(NamedTuple):
-    """How samples are drawn."""
-
-    symbols: Symbols
-    max_tokens: int
-    min_tokens: int = 0
-
-
 @contextmanager
 def evaluation_mode(model: nn.Module) -> Iterator[None]:
     """While a model is searched in training: evaluation mode, no gradients, and back."""
@@ -113,46 +108,3 @@ def dialogue_means(log_probs: Tensor, mask: Tensor, owner: Tensor, dialogues: in
 def target_log_probs(outputs: Outputs) -> Tensor:
     """(M,) of what shall be written."""
     return outputs.log_probs.of(outputs.targets).target
-
-
-class SelfCriticalConfig(ObjectiveConfig):
-    """Options of the self-critical objective.
-
-    The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
-    equation 16), both as means over a dialogue's tokens. ``max_tokens``: the longest sample.
-    """
-
-    kind: Literal["self-critical"] = "self-critical"
-    weight: float = Field(0.5, ge=0, le=1)
-    max_tokens: int = Field(100, ge=1)
-
-    def build(self, symbols: Symbols) -> "SelfCritical":
-        return SelfCritical(self.weight, Sampling(symbols, self.max_tokens))
-
-
-class SelfCritical:
-    """Cross-entropy and reinforcement of a `Generator` that writes in one piece."""
-
-    per: Per = "dialogue"
-
-    def __init__(self, weight: float, sampling: Sampling) -> None:
-        self.weight, self.sampling = weight, sampling
-
-    def __call__(self, model: Generator, batch: Batch) -> Loss:
-        """``terms``: ``nll`` per token of each dialogue, ``reward`` of the samples (at most 1)."""
-        rows = torch.arange(len(batch), device=batch.source.device)
-        log_probs = target_log_probs(model(batch))
-        nll = -dialogue_means(log_probs, batch.target_mask, rows, len(batch)).sum()
-        terms = {"nll": float(nll.detach())}
-        if not model.training or not self.weight:
-            return Loss(nll, len(batch), terms)
-        references = target_ids(batch.target_out, batch.target_mask)
-        with evaluation_mode(model):
-            state = model.start(batch)
-            samples = draw_samples(model, state, batch.source, references, self.sampling)
-        forced = batch.with_targets(samples.target_in, samples.target_out, samples.mask)
-        log_probs = target_log_probs(model(forced))
-        policy = samples.gap * dialogue_means(log_probs, samples.mask, rows, len(batch))
-        terms["reward"] = samples.reward * len(batch)
-        value = (1 - self.weight) * nll + self.weight * policy.sum()
-        return Loss(value, len(batch), terms)

@@ -57,7 +57,6 @@ class ObjectiveConfig(Config):
 
 OBJECTIVES: dict[str, str] = {
     "cross-entropy": "dialogist_lab.training.objective:CrossEntropyConfig",
-    "self-critical": "dialogist_lab.papers.self_critical:SelfCriticalConfig",
     "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterLossConfig",
 }
 """Kinds of objectives, and the class of their configuration."""

@@ -225,7 +225,7 @@ class Trainer:
         self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.bf16 = uses_bf16(config.precision, self.device)
         self.optimizer = config.optimizer.build(model)
-        self.processes = Processes(self.device)
+        self.processes = Processes()
         self.memory = KeptMemory()
         fresh = Progress(
             data=data.fingerprint(), threads=torch.get_num_threads(), processes=self.processes.count
@@ -534,13 +534,13 @@ _T = TypeVar("_T")
 def process_group(device: torch.device) -> Iterator["Processes"]:
     """Meet the other processes if `torchrun` started this one, and part at the end."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield Processes(device)
+        yield Processes()
         return
     backend = "nccl" if device.type == "cuda" else "gloo"
     # The others wait while the first one validates; torchrun ends them if it dies.
     dist.init_process_group(backend, timeout=timedelta(hours=24))
     try:
-        yield Processes(device)
+        yield Processes()
     finally:
         dist.destroy_process_group()
 
@@ -551,8 +551,7 @@ class Processes:
     Gradients are summed, not averaged: the mean of processes would not be the mean over tokens.
     """
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
+    def __init__(self) -> None:
         joined = dist.is_available() and dist.is_initialized()
         self.rank, self.count = (dist.get_rank(), dist.get_world_size()) if joined else (0, 1)
 
@@ -566,27 +565,14 @@ class Processes:
         return indices[self.rank :: self.count]
 
     def add_up_gradients(self, parameters: Any) -> None:
-        """Sum the gradients of all processes, in place, in one call."""
-        if self.count == 1:
-            return
-        parameters = list(parameters)
-        flat = torch.cat(
-            [(p.grad if p.grad is not None else torch.zeros_like(p)).flatten() for p in parameters]
-        )
-        dist.all_reduce(flat)
-        sizes = [p.numel() for p in parameters]
-        for part, p in zip(torch.split(flat, sizes), parameters, strict=True):
-            p.grad = part.view_as(p)
+        """Sum the gradients of all processes, in place."""
+        for p in parameters if self.count > 1 else ():
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+            dist.all_reduce(p.grad)
 
     def gathered(self, value: _T) -> list[_T]:
-        """What each process has, plain values, in the order of their numbers."""
-        if self.count == 1:
-            return [value]
-        own = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
-        sizes = [torch.zeros(1, dtype=torch.long, device=self.device) for _ in range(self.count)]
-        dist.all_gather(sizes, torch.tensor([len(own)], device=self.device))
-        longest = max(map(int, sizes))
-        boxes = [torch.zeros_like(own.new_empty(longest), device=self.device) for _ in sizes]
-        dist.all_gather(boxes, nn.functional.pad(own, (0, longest - len(own))).to(self.device))
-        texts = (bytes(box[: int(n)].tolist()) for box, n in zip(boxes, sizes, strict=True))
-        return [json.loads(text) for text in texts]
+        """What each process has, in the order of their numbers."""
+        every = [value] * self.count
+        if self.count > 1:
+            dist.all_gather_object(every, value)
+        return every
