@@ -98,15 +98,15 @@ def reproduce(
     size, systems = plan["small" if small else "whole"], plan["systems"]
     folder = output or Path("runs") / f"{paper}{'-small' * small}"
     note(f"{plan['title']}: {len(systems)} systems, {size['takes']} of a core; see {folder}")
-    if "made_up" in size:
-        data = folder / "data"
+    data = folder / "data" if "made_up" in size else data
     for split, pairs in size.get("made_up", {}).items():
         if not (made := data / "synth" / f"{split}.jsonl").exists():
             synth(pairs, split=split, output=made)
     for name, system in systems.items():
         if (folder / name / MODEL).exists():
             continue
-        chosen, recipe = [*size["settings"], *system.get("settings", ())], read_recipe(name)
+        own = system.get("small" if small else "settings", ())
+        chosen, recipe = [*size["settings"], *own], read_recipe(name, settings or ())
         if recipe.continues is not None:
             chosen.append(f"start={folder / recipe.continues}")
         if recipe.vectors is not None and not (data / recipe.vectors.path).exists():

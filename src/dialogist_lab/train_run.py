@@ -125,12 +125,12 @@ def _train(
     preparation = Preparation(recipe.preparation)
     dialogues = list(read_sets(recipe.data.train, data, reporter))
     dev = list(read_sets(recipe.data.dev, data, reporter))
+    reporter.note(f"preparing {len(dialogues):,} dialogues and a {recipe.tokenizer.kind} tokenizer")
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
     if processes.first and not (run / TOKENIZER).exists():
         if recipe.start is not None:
             first = Tokenizer(read_pipeline(Path(recipe.start) / TOKENIZER))
         else:
-            reporter.note(f"building the {recipe.tokenizer.kind} tokenizer")
             speakers, masked = recipe.preparation.speakers, recipe.preparation.entities == "masked"
             first = recipe.tokenizer.build(tokenizer_texts(examples), speakers != "inline", masked)
         write_atomically(run / TOKENIZER, first.save)
@@ -147,8 +147,8 @@ def _train(
     if recipe.vectors is not None:
         path = data / recipe.vectors.path
         reporter.note(use_vectors(model, tokenizer, path, recipe.training.seed))
-    parameters = sum(p.numel() for p in model.parameters())
-    reporter.note(f"{parameters:,} parameters, vocabulary {len(tokenizer):,}")
+    weights = sum(p.numel() for p in model.parameters())
+    reporter.note(f"{weights:,} parameters, vocabulary {len(tokenizer):,}")
     objective = recipe.objective.build(tokenizer.symbols)
     trainer = Trainer(model, objective, train, recipe.training, run, reporter)
     measured = [d for d in dev if d.references][: recipe.validation.dev_examples]

@@ -85,7 +85,10 @@ PAPERS = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_system_of_a_paper_has_its_recipe(paper: str, size: str) -> None:
     for name, system in PAPERS[paper]["systems"].items():
-        settings = [*PAPERS[paper][size]["settings"], *system.get("settings", ())]
+        settings = [
+            *PAPERS[paper][size]["settings"],
+            *system.get({"whole": "settings"}.get(size, size), ()),
+        ]
         recipe = read_recipe(name, settings)
         assert recipe.continues in (None, *PAPERS[paper]["systems"])
         assert PAPERS[paper]["dev"] == recipe.data.dev[0].path
