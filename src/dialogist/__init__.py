@@ -9,7 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dialogist.errors import DialogistError
-from dialogist.records import Dialogue, Draft, Statement, Summary, SummaryOptions, Utterance
+from dialogist.records import (
+    Dialogue,
+    Draft,
+    Statement,
+    Summary,
+    SummaryOptions,
+    Utterance,
+    WriterOutput,
+)
 
 __version__ = "0.2.0"
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "Summary",
     "SummaryOptions",
     "Utterance",
+    "WriterOutput",
     "__version__",
     "read_dialogues",
 ]
