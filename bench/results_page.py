@@ -9,7 +9,7 @@ them is typed by hand, and a test says where one is out of date.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,13 @@ PAGES = tuple(
     for name in (
         *("README", "docs/results", "docs/papers", "docs/notes/what-did-not-help"),
         *("docs/tutorials/train-your-own", "docs/how-to/batch", "docs/how-to/deploy"),
-        *("docs/explanation/scaling", "docs/how-to/mask"),
+        *("docs/explanation/scaling", "docs/explanation/trust", "docs/how-to/mask"),
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
 SETS = {"dialogsum-dev": "DialogSum", "samsum-val": "SAMSum", "tweetsumm-valid": "TweetSumm"}
 SYSTEMS = {
     "default, its network (free style)": "the network of release 0.2 (removed)",
-    "dialogsum-report-1": "report 1 at equation 3's rate",
-    "kdd-pointer-generator": "kdd-pointer-generator",
-    "kdd-leader-pointer-writer": "kdd-leader-pointer-writer",
     "gemma-270m-dialogsum (SAMSum: 100 dialogues)": "Gemma 3 270M, fine-tuned",
     "one sentence for all": "one sentence for all",
     "lead-3": "lead-3",
@@ -53,20 +50,8 @@ def rows_of(name: str) -> Iterator[str]:
     """The lines of a table by its name."""
     if name in ("papers-claims", "papers-slips"):
         return papers_lines(name.removeprefix("papers-"))
-    makers = (
-        reading,
-        last_reading,
-        systems,
-        speed,
-        no_gain,
-        finetune,
-        loads,
-        jobs,
-        service,
-        papers_systems,
-        masks,
-    )
-    return {maker.__name__.replace("_", "-"): maker for maker in makers}[name]()
+    rows: Iterator[str] = globals()[name.replace("-", "_")]()
+    return rows
 
 
 def masks() -> Iterator[str]:
@@ -104,33 +89,103 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def last_reading() -> Iterator[str]:
-    """What blind readers found on the newest sheet alone."""
-    return reading(newest=1)
-
-
-def reading(newest: int = 9) -> Iterator[str]:
-    """What blind readers found in the summaries of release 0.2 and in today's, by sheet."""
+def reading() -> Iterator[str]:
+    """What blind readers found in the summaries of release 0.2 and in today's: the newest sheet."""
     rows = []
-    for sheet in list(results("blind-reading")["sheets"].values())[-newest:]:
+    for sheet in list(results("blind-reading")["sheets"].values())[-1:]:
         readers = sheet["readers"]
         for version, label in (("before", "release 0.2"), ("after", "highlights")):
-            counts = [reader[version] for reader in readers]
-            total = [sum(own[word] for word in ("ok", "vague", "wrong")) for own in counts]
-            columns: list[list[str]] = [
-                [f"{own['wrong']} of {number}" for own, number in zip(counts, total, strict=True)],
-                [
-                    f"{100 * own['vague'] / number:.0f}%"
-                    for own, number in zip(counts, total, strict=True)
-                ],
-                [f"{own['useful']:.2f}" for own in counts],
-                [str(own["would file unread"]) for own in counts],
-                [str(reader["better"][version]) for reader in readers],
-            ]
-            cells = (" / ".join(column) for column in columns)
-            rows.append([f"{label}, {readers[0]['dialogues']} {sheet['what']}", *cells])
+            better = " / ".join(str(reader["better"][version]) for reader in readers)
+            name = f"{label}, {readers[0]['dialogues']} {sheet['what']}"
+            rows.append([name, *found(readers, version).values(), better])
     head = ["a number for each reader", "wrong statements", "vague", "useful, 1 to 5"]
     return table([*head, "filed unread", "better of two"], rows)
+
+
+def found(readers: Sequence[Mapping[str, Any]], version: str) -> dict[str, str]:
+    """What each reader found in one version of the summaries of a sheet."""
+    counts = [reader[version] for reader in readers]
+    totals = [sum(own[word] for word in ("ok", "vague", "wrong")) for own in counts]
+    columns = {
+        "wrong": [str(own["wrong"]) for own in counts],
+        "vague": [f"{100 * own['vague'] / n:.0f}%" for own, n in zip(counts, totals, strict=True)],
+        "useful": [f"{own['useful']:.2f}" for own in counts],
+        "unread": [str(own["would file unread"]) for own in counts],
+    }
+    cells = {name: " / ".join(column) for name, column in columns.items()}
+    return {**cells, "wrong": f"{cells['wrong']} of {max(totals)}"}
+
+
+WRITERS = {
+    "highlights": ("strong", "before", "highlights (quotes, no model)"),
+    "smollm2": ("smollm2", "before", "SmolLM2 135M alone"),
+    "smollm2, grounded": ("smollm2", "after", "SmolLM2 135M, grounded"),
+    "qwen": ("qwen", "before", "Qwen2.5-Coder 0.5B alone"),
+    "qwen, grounded": ("qwen", "after", "Qwen2.5-Coder 0.5B, grounded"),
+    "strong model": ("strong", "after", "strong model, grounded"),
+}
+"""Writers by their names among the words of writers.json: sheet, version, and name in the table."""
+
+
+def writers() -> Iterator[str]:
+    """What blind readers found in what writers wrote of the same 100 dialogues."""
+    rows = [[*row, *facts, words] for row, facts, words in _writers(WRITERS)]
+    head = ["writer (a number for each reader)", "wrong statements", "vague", "useful, 1 to 5"]
+    return table([*head, "filed unread", "facts held", "at least in part", "words"], rows)
+
+
+def writers_in_short() -> Iterator[str]:
+    """Three writers, in fewer columns."""
+    kept = [name for name in WRITERS if name in ("highlights", "qwen, grounded", "strong model")]
+    rows = [[*row[:2], *row[3:], facts[0]] for row, facts, _ in _writers(kept)]
+    head = ["writer (a number for each reader)", "wrong statements", "useful, 1 to 5"]
+    return table([*head, "filed unread", "facts held"], rows)
+
+
+def _writers(names: Iterable[str]) -> Iterator[tuple[list[str], list[str], str]]:
+    """Of each writer that has been read: its name and what was found, shares of facts, words."""
+    measured = results("writers")
+    for name in names:
+        sheet, version, label = WRITERS[name]
+        if sheet not in measured["sheets"]:
+            continue
+        readers = measured["sheets"][sheet]["readers"]
+        facts = [
+            " / ".join(f"{100 * r[version][kind] / measured['key facts']:.0f}%" for r in readers)
+            for kind in ("facts", "loosely")
+        ]
+        words = measured["words"].get(name)
+        yield (
+            [label, *found(readers, version).values()],
+            facts,
+            f"{words:.0f}" if words else "",
+        )
+
+
+def planted() -> Iterator[str]:
+    """Statements that were planted: what verification by asking said of them."""
+    told = results("writers")["planted"]
+    rows = [
+        [f"{told['true']} true ones of the model", f"{told['true flagged']} flagged"],
+        [f"{told['false']} false ones of nine kinds", f"{told['false let through']} let through"],
+    ]
+    return table(["statements", "asked"], rows)
+
+
+def throughput() -> Iterator[str]:
+    """A batch through a language model beside a bare client, and again with a warm cache."""
+    told = figures("writers-throughput")
+    rows = [
+        ["bare asynchronous client", f"{told['batch_requests']}", f"{told['bare_seconds']:.1f} s"],
+        [
+            "`dialogist batch`, first request to last answer",
+            f"{told['batch_requests']}",
+            f"{told['bare_seconds'] / told['ratio']:.1f} s",
+        ],
+        ["the whole command", f"{told['batch_requests']}", f"{told['batch_seconds']:.1f} s"],
+        ["the same batch again", f"{told['again_requests']}", f"{told['again_seconds']:.1f} s"],
+    ]
+    return table(["", "requests", "time"], rows)
 
 
 def systems() -> Iterator[str]:

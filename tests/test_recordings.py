@@ -40,6 +40,10 @@ def test_a_strong_model_is_believed_and_what_it_got_wrong_is_replaced(writer: st
     assert all(s.evidence for summary in summaries for s in summary.statements)
     [replaced] = [s for summary in summaries for s in summary.statements if s.replaced]
     assert replaced.replaced.startswith("The rent goes up 200 kr each from August")
+    sent = [one for summary in summaries for one in summary.sent]
+    tokens = [(one.requests, one.tokens_in, one.tokens_out) for one in sent]
+    means = [round(sum(column) / 100) for column in zip(*tokens, strict=True)]
+    assert means == [2, 1565, 347]  # docs/how-to/writers.md has these
 
 
 def test_planted_falsehoods_are_told_from_true_statements(writer: str, tmp_path) -> None:
