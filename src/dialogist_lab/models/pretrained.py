@@ -261,7 +261,7 @@ class HubModel:
 
     masks = False
 
-    def __init__(self, path: str, max_tokens: int = 1500) -> None:
+    def __init__(self, path: str, max_tokens: int = 300) -> None:
         """``path``: a folder, or a name on the hub (downloaded where the network is allowed).
 
         Raises:
