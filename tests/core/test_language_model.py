@@ -348,6 +348,7 @@ def test_a_repeated_run_pays_nothing(server: ChatServer, tmp_path: Path) -> None
         ('{"statements": [{"text": "A b.", "lines": [1],}, {"text": "C d.", "lines": [2]}]}',
          ["C d."], [(1,)]),
         ('{"statements": []}', [], []),
+        ('{"statements": [{"lines": [2], "text": "..."}]}', [], []),
         ('{"summary": {"text": "Nested \\u001b[2Jtext."}}', ["Nested [2Jtext."], [()]),
     ],
 )  # fmt: skip

@@ -72,7 +72,7 @@ def drafts_of(content: str, lines: int, sections: Iterable[str] = ()) -> list[Dr
         if objects
         else list(_in_text(content, lines, titles))
     )
-    return [draft for draft in drafts if draft.text][:_MOST]
+    return [draft for draft in drafts if any(map(str.isalnum, draft.text))][:_MOST]
 
 
 def _draft(value: Mapping[str, Any], lines: int, titles: Mapping[str, str]) -> Draft:
@@ -121,5 +121,4 @@ def _in_text(content: str, lines: int, titles: Mapping[str, str]) -> Iterator[Dr
                     end = int(last or first)
                     numbers += range(int(first), min(end, int(first) + _LONGEST_RANGE) + 1)
             text = _CITED.sub("", text).strip(" *")[:_LONGEST]
-            if any(map(str.isalnum, text)):
-                yield Draft(text, _lines(numbers, lines), section)
+            yield Draft(text, _lines(numbers, lines), section)
