@@ -23,7 +23,7 @@ class CardFormat(StrEnum):
 
 
 _SYSTEMS = (
-    "Baselines (lead-3 ...), writers (highlights, endpoint:..., model:RUN), run folders, or files "
+    "Baselines (lead-3 ...), writers (highlights, ollama:..., model:RUN), run folders, or files "
     "of predictions"
 )
 Systems = Annotated[list[str], typer.Argument(help=f"{_SYSTEMS}.")]
