@@ -279,6 +279,15 @@ def test_a_refusal_is_a_status(server: ChatServer, fault: object) -> None:
     assert "declines" in summaries[0].reason
 
 
+def test_a_model_that_copies_the_example_is_asked_without_one(server: ChatServer) -> None:
+    server.faults.append({"content": statements("...")})
+    [summary] = asked(server)
+    assert summary.text == "Ann asks Bo for lunch."
+    first, second = (body["messages"][0]["content"] for body in server.requests)
+    assert '"text": "..."' in first
+    assert "..." not in second
+
+
 def test_an_answer_that_is_cut_keeps_whole_statements_and_says_so(server: ChatServer) -> None:
     server.answers = statements("Ann asks for lunch.", "Bo would like tea, too.")
     server.faults.append("cut")

@@ -24,6 +24,11 @@ WRITE_PROMPT = "write.txt"
 
 _LENGTHS = {"short": (75, 1, 3), "medium": (30, 3, 12), "long": (18, 5, 24)}
 """Words of the dialogue for each statement; at least and at most so many statements."""
+_NO_EXAMPLE = (
+    'Answer with JSON alone: an object with "statements", a list; each of them has "lines", the '
+    'numbers, and "text", the sentence that you write.'
+)
+_MOST_CITED = 12  # lines of a statement; without a bound a small model counts on for ever
 _CONVERSATION = "one conversation as numbered lines"
 _NOTES = (
     "notes that were taken of one long conversation part by part, in its order, each behind the "
@@ -166,9 +171,12 @@ class LanguageModelWriter:
         on_text: Callable[[str], None] | None = None,
     ) -> list[Draft]:
         schema = answer_schema(sections)
-        content, is_cut = self.chat.complete(system, "\n".join(lines), schema, on_text)
         titles = [section.title for section in sections]
-        drafts = drafts_of(content, len(dialogue.utterances), titles)
+        for prompt in (system, _without_example(system)):  # small models copy the example
+            content, is_cut = self.chat.complete(prompt, "\n".join(lines), schema, on_text)
+            drafts = drafts_of(content, len(dialogue.utterances), titles)
+            if drafts or '"..."' not in content:
+                break
         if is_refusal(content) and not any(draft.lines for draft in drafts):
             raise Declined("the model declines to summarize this")
         if is_cut:
@@ -180,6 +188,10 @@ class LanguageModelWriter:
         if not drafts and '"statements"' not in content:
             raise DataError("the model's answer holds no statement")
         return drafts
+
+
+def _without_example(system: str) -> str:
+    return "\n".join(_NO_EXAMPLE if "..." in line else line for line in system.splitlines())
 
 
 def holds_of(section: "FormSection") -> str:
@@ -195,7 +207,8 @@ def holds_of(section: "FormSection") -> str:
 def answer_schema(sections: "Sequence[FormSection]") -> dict[str, Any]:
     """The JSON schema of an answer: lines first, so that a model chooses before it writes."""
     text = {"type": "string"}
-    properties: dict[str, Any] = {"lines": {"type": "array", "items": {"type": "integer"}}}
+    cited = {"type": "array", "items": {"type": "integer"}, "maxItems": _MOST_CITED}
+    properties: dict[str, Any] = {"lines": cited}
     if sections:
         properties["section"] = {"type": "string", "enum": [s.title for s in sections]}
         if any(section.source == "actions" for section in sections):
