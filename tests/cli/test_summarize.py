@@ -318,7 +318,7 @@ TEAM_CHAT = b"Ann: Where is my parcel, please?\nBo: It will come to you on Frida
 
 def test_a_team_sets_its_writer_once(dialogist, tmp_path, monkeypatch):
     config = tmp_path / "config.yaml"
-    config.write_text("writer: file.jsonl\nunsupported: mark\nform: plain\n")
+    config.write_text("writer: file.jsonl\nunsupported: mark\nform: plain\ncache: off\n")
     (tmp_path / "file.jsonl").write_text('{"summary": "Nobody said 4711."}\n')
     monkeypatch.setenv("DIALOGIST_CONFIG", str(config))
     told = dialogist("summarize", "-f", "json", input=TEAM_CHAT)

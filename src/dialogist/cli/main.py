@@ -225,7 +225,10 @@ def _team_defaults() -> dict[str, Any]:
     from dialogist.cli.team_config import TeamConfig
     from dialogist.config import read_yaml
 
-    return TeamConfig.parse(read_yaml(Path(path)), path).model_dump(exclude_none=True)
+    flags = TeamConfig.parse(read_yaml(Path(path)), path).model_dump(exclude_none=True)
+    if isinstance(flags.get("cache"), bool):
+        flags["cache"] = "on" if flags["cache"] else "off"
+    return flags
 
 
 def _usage_or_bug(error: Exception, words: list[str]) -> int:

@@ -18,6 +18,6 @@ class TeamConfig(Config):
     unsupported: Unsupported | None = None
     form: str | None = None
     prompt: str | None = None
-    cache: str | None = None
+    cache: str | bool | None = None  # YAML reads on and off as true and false
     send_unmasked: bool | None = None
     allow_network: bool | None = None
