@@ -1,7 +1,8 @@
 """``dialogist batch``: any number of dialogues in, a folder of records out, each exactly once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
     from dialogist.batch.journal import Totals
     from dialogist.batch.sinks import Sink
-    from dialogist.batch.sources import RecordOrigin
+    from dialogist.batch.sources import RecordOrigin, SourceItem
     from dialogist.formats import ReadOptions
     from dialogist.summarizer import Summarizer
 
@@ -205,7 +206,8 @@ def batch(
             "output": shown_name(output) if state is not None else "",  # a folder may be moved
         }
         meter = _JobMeter(_expected(origins), quiet)
-        totals = run_job(plan, items_of(origins, read, note_of_reading), about, meter, note)
+        items = items_of(origins, read, partial(note_of_reading, each_file=False))
+        totals = run_job(plan, meter.read(items), about, meter, note)
         meter.finish(totals)
         return 3 if totals.failed else 0
 
@@ -257,6 +259,16 @@ class _JobMeter:
         """``total``: how many dialogues there are, if that is known."""
         self._total, self._quiet = total, quiet
         self._meter: Meter | None = None
+        self._formats: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def read(self, items: "Iterable[SourceItem]") -> "Iterator[SourceItem]":
+        """The items; what was read is told at the end, in one line for all files."""
+        for item in items:
+            if isinstance(item, Dialogue) and item.reading:
+                self._formats[item.reading.format] += 1
+                self._left_out.update(item.reading.left_out)
+            yield item
 
     def __call__(self, progress: "JobProgress") -> None:
         """So far it is."""
@@ -273,6 +285,11 @@ class _JobMeter:
         if self._meter is not None:
             self._meter.finish()
         if not self._quiet:
+            formats = ", ".join(f"{count:,} as {name}" for name, count in self._formats.items())
+            if formats:
+                from dialogist.formats.read_options import told_left_out
+
+                note(f"dialogues read: {formats}{told_left_out(self._left_out)}", own=True)
             note(tally(totals.statuses), own=True)
         if totals.double_ids:
             doubles = f"{counted(totals.double_ids, 'records')} with the id of an earlier one"

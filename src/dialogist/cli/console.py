@@ -34,6 +34,11 @@ def silence(silent: bool) -> bool:
     return silent
 
 
+def is_silent() -> bool:
+    """Whether no progress is shown."""
+    return _is_silent
+
+
 def filtered(text: str) -> str:
     """A line for stderr without personal data, if that is not to be shown."""
     if os.environ.get(SHOW_PERSONAL_DATA, "") in ("1", "true", "yes"):

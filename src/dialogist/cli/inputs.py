@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from dialogist.cli.console import Meter, filtered, note, tracked
+from dialogist.cli.console import Meter, filtered, is_silent, note, tracked
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
@@ -202,10 +202,15 @@ class InputReading:
         return 3 if self.problems else 0
 
 
-def note_of_reading(text: str) -> None:
-    """Tell what was read: of a file's own line only its name is looked at for personal data."""
+def note_of_reading(text: str, each_file: bool = True) -> None:
+    """Tell what was read: of a file's own line only its name is looked at for personal data.
+
+    That line is only told for ``each_file``; where nothing is left out, not with --quiet either.
+    """
     name, found, ours = text.partition(": read as ")
-    note(f"{filtered(name)}{found}{ours}" if found else text, own=bool(found))
+    is_count = ": " in ours
+    if not is_count or (each_file and ("; left out: " in ours or not is_silent())):
+        note(f"{filtered(name)}{found}{ours}" if found else text, own=bool(found))
 
 
 def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from dialogist.formats.fields import format_table
 from dialogist.formats.moments import DATE, times_of_stamps
@@ -43,26 +44,19 @@ class _Form(NamedTuple):
     has_names: bool = False
 
 
-class _Message(NamedTuple):
-    """A message before its time is known."""
-
-    said: Utterance
-    moment: str
-    end: str
+_Message = tuple[Utterance, str, str]
+"""What was said, and the stamps of its beginning and end."""
 
 
 @cache
 def _forms() -> Mapping[str, Sequence[_Form]]:
-    return {
-        name: [_form(name, row) for row in rows] for name, rows in format_table("chats").items()
-    }
-
-
-def _form(name: str, row: Mapping[str, Any]) -> _Form:
-    """Compile a row of the table."""
-    patterns = {key: _compiled(row.get(key)) for key in ("start", "sign", "notice", "breaks")}
-    cuts = {kind: _compiled(pattern) for kind, pattern in row.get("cut", {}).items()}
-    return _Form(name, **{**row, **patterns, "cut": cuts})
+    forms: dict[str, list[_Form]] = {}
+    for name, rows in format_table("chats").items():
+        for row in rows:
+            patterns = {k: _compiled(row.get(k)) for k in ("start", "sign", "notice", "breaks")}
+            cuts = {kind: _compiled(pattern) for kind, pattern in row.get("cut", {}).items()}
+            forms.setdefault(name, []).append(_Form(name, **{**row, **patterns, "cut": cuts}))
+    return forms
 
 
 def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
@@ -80,7 +74,7 @@ def form_of(head: str, is_last: bool = False) -> str:
 
     ``is_last``: of the forms that other transcripts may look like, too.
     """
-    form = _recognised(head, [f for forms in _forms().values() for f in forms], is_last)
+    form = _recognised(head, chain.from_iterable(_forms().values()), is_last)
     return form.name if form else ""
 
 
@@ -121,25 +115,22 @@ def cut_lines(lines: Iterable[str], report: ProblemReporter) -> Iterator[str]:
 
 
 def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read a chat, a log or an annotated transcript as one dialogue, each message with its time.
+    """Read a chat, a log or an annotated transcript of the form ``options.format``.
 
-    Messages of the program itself (someone joined, a message was deleted, media were left out)
-    become utterances without a speaker in the role ``system``; they are counted as notices.
-    ``options.format`` names the form.
+    Messages of the program itself (someone joined, media were left out) have no speaker and the
+    role ``system``; they are counted as notices.
     """
     text = "\n".join(line.text for line in source.lines(report)).translate(_PLAIN)
     forms = _forms()[options.format]
     form = next(filter(None, (_recognised(text, forms, last) for last in (False, True))), forms[0])
     messages = list(_messages(text, form, report))
     if form.unit:
-        times = [[float(m) * form.unit if m else None for m in pair[1:]] for pair in messages]
+        seconds = [float(m) * form.unit if m else None for each in messages for m in each[1:]]
     else:
-        stamps = [stamp for message in messages for stamp in message[1:]]
-        seconds = times_of_stamps(stamps, form.of_day)
-        times = [seconds[n : n + 2] for n in range(0, len(seconds), 2)]
+        seconds = times_of_stamps([m for each in messages for m in each[1:]], form.of_day)
     utterances = tuple(
-        replace(message.said, start=start, end=end)
-        for message, (start, end) in zip(messages, times, strict=True)
+        replace(said, start=start, end=end)
+        for (said, *_), start, end in zip(messages, seconds[::2], seconds[1::2], strict=True)
     )
     if any(utterance.text for utterance in utterances):
         yield Dialogue(utterances, id=source.stem)
@@ -148,21 +139,18 @@ def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> 
 def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Message]:
     """The messages between the starts of a form."""
     starts = list(form.start.finditer(text))
-    above = cut(text[: starts[0].start() if starts else None], form.cut, report).strip(
-        _MARK + " \n"
-    )
-    if above:
-        yield from (_Message(u, "", "") for u in _nameless(above, form, report))
+    above = cut(text[: starts[0].start() if starts else None], form.cut, report)
+    if above := above.strip(_MARK + " \n"):
+        yield from ((u, "", "") for u in _nameless(above, form, report))
     day = ""
     for number, match in enumerate(starts):
         found = match.groupdict()
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         name = found.get("name") or found.get("name_2") or ""
-        group = next(
-            (key for key in ("text", "text_2", "notice") if found.get(key) is not None), ""
-        )
+        groups = (key for key in ("text", "text_2", "notice") if found.get(key) is not None)
+        group = next(groups, "")
         raw = text[match.start(group) if group else match.end() : end].strip(" \n")
-        moment = found.get("moment") or ""
+        moment, last = found.get("moment") or "", found.get("end") or ""
         if found.get("day"):
             day = found["day"]
         elif form.unit == 0 and day:
@@ -174,15 +162,12 @@ def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Mess
         if is_notice or (found.get("day") and said):
             report.leave_out("notices")
             told = f"{speaker}: {said}" if speaker else said
-            yield _Message(Utterance("", told, "system"), moment, "")
+            yield Utterance("", told, "system"), moment, ""
         elif speaker and (said or not raw):
-            yield _Message(
-                Utterance(speaker, said, role_of(speaker)), moment, found.get("end") or ""
-            )
+            yield Utterance(speaker, said, role_of(speaker)), moment, last
         elif said:
             spoken = _nameless(said, form, report) if form.has_names else [Utterance("", said)]
-            for utterance in spoken:
-                yield _Message(utterance, moment, found.get("end") or "")
+            yield from ((utterance, moment, last) for utterance in spoken)
 
 
 def _is_notice(text: str, form: _Form) -> bool:

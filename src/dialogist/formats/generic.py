@@ -49,6 +49,8 @@ from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
 _FACTS = listed("subject title status state priority tags channel created_at language name")
 """What is kept of a program's record beside its turns."""
+_OURS = {"id", "turns", "summaries", "profile", "metadata"}
+"""The keys of a record that Dialogist writes."""
 _WEAK = ("name", "type", "source", "channel")  # keys that alone make nothing a turn
 _AHEAD = 20  # records that are looked at to tell messages from dialogues
 
@@ -342,7 +344,8 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         if value and not kept:
             raise BadRecord("no utterances: nothing but internal notes")
         _check_columns(kept, columns, program)
-        utterances = reader.read(kept, key)
+        is_ours = "id" in record and {"turns"} <= record.keys() <= _OURS
+        utterances = reader.read(kept, key, is_ours)
     return _dialogue(record, key, value, utterances, reader)
 
 

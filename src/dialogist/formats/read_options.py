@@ -28,11 +28,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
-        """Read a condition as it is written on the command line.
-
-        Raises:
-            UsageError: it is not written as KEY=VALUE or KEY!=VALUE.
-        """
+        """Read a condition as it is written on the command line, or raise a `UsageError`."""
         key, equals, value = text.partition("=")
         equal = not key.rstrip().endswith("!")
         key = key.rstrip().removesuffix("!").strip()
@@ -95,17 +91,14 @@ class ReadProblem:
 class ReadOptions:
     """How to read a file.
 
-    ``format`` is a name in `READERS` or ``auto``. ``strict`` turns the first bad record into a
-    `DataError`. ``columns`` maps our names (`COLUMNS`) to the keys or columns of a JSON or CSV
-    file; a key may be a path such as ``author.name``. ``encoding`` is the text's encoding; empty:
-    UTF-8, UTF-16, or what is detected. ``where`` are conditions that a record, row or turn must
-    meet. ``one_dialogue``: the whole file is one dialogue. ``by_neighbours``: the rows of a
-    dialogue follow each other, so that a table need not be held in memory. ``internal_notes``:
-    read them as any other message.
+    ``format``: a name in `READERS`, or ``auto``. ``strict``: the first bad record is a `DataError`.
+    ``columns``: our names (`COLUMNS`), and the keys or paths (``author.name``) that hold them.
+    ``encoding``: empty: found by the bytes. ``where``: what a record, row or turn must meet.
+    ``one_dialogue``: the whole file is one. ``by_neighbours``: rows of a dialogue follow each
+    other, and are not held in memory. ``internal_notes``: read them as any other message.
 
     Raises:
-        UsageError: ``columns`` has a name that is not in `COLUMNS`, or two options exclude each
-            other.
+        UsageError: ``columns`` has a name not in `COLUMNS`, or two options exclude each other.
     """
 
     format: str = "auto"
@@ -120,10 +113,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in self.columns:
             if name not in COLUMNS:
-                choices = ", ".join(COLUMNS)
-                raise UsageError(
-                    f"unknown column '{name}' (one of {choices}){nearest(name, COLUMNS)}"
-                )
+                hint = f" (one of {', '.join(COLUMNS)}){nearest(name, COLUMNS)}"
+                raise UsageError(f"unknown column '{name}'{hint}")
         if self.one_dialogue and self.by_neighbours:
             raise UsageError("--one-dialogue and --sorted exclude each other")
 
@@ -169,7 +160,6 @@ Parse = Callable[[Source, ReadOptions, ProblemReporter], Dialogues]
 
 # What is said of a file that was read: how much, what was left out, and what looks misread.
 
-_REMEDIES = {INTERNAL_NOTES: "--include-internal tells them"}
 _LONG = 150  # words of an utterance that may be a whole file
 _CLOCK = re.compile(r"^[ \t]*+\[?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?\]?[ \t]*+$", re.MULTILINE)
 _HEADER = r"(?:From|To|Sent|Cc|Subject|Date): ?"
@@ -182,70 +172,38 @@ _SEEN = 2_000  # characters of a text that are looked at
 
 
 def report_of(dialogue: Dialogue, format: str, left_out: Mapping[str, int]) -> ReadReport:
-    """The report of a dialogue as a reader of ``format`` made it; ``left_out`` by kind."""
+    """What a reader of ``format`` made of a dialogue: what was left out, and what looks misread."""
     said = sum(bool(u.text.strip()) for u in dialogue.utterances)
-    warnings = tuple(_warnings(dialogue, said))
-    return ReadReport(format, said, len(dialogue.speakers), dict(left_out), warnings)
-
-
-def _warnings(dialogue: Dialogue, said: int) -> Iterator[str]:
-    """What looks misread, and what to do about it; no word of the dialogue is quoted."""
     texts = [u.text[:_SEEN] for u in dialogue.utterances]
     names = Counter(u.speaker for u in dialogue.utterances if u.speaker)
     remedy = "--column speaker=KEY names the key or column, --input-format another format"
+    warnings = []
     if said == 1 and len(texts[0].split()) > _LONG:
-        yield f"the whole file is one utterance: if it has turns, {remedy}"
+        warnings.append(f"the whole file is one utterance: if it has turns, {remedy}")
     elif said > 2 and not names:
-        yield f"no speaker is named: if the file names them, {remedy}"
+        warnings.append(f"no speaker is named: if the file names them, {remedy}")
     elif said > 3 and len(names) == 1:
-        yield f"only one speaker is named: if there are more, {remedy}"
-    count = sum(bool(_CLOCK.search(text)) for text in texts)
-    if count > 1 and 5 * count >= said:
-        yield (
-            f"{counted(count, 'texts')} with a clock alone on a line: times may be read as words; "
+        warnings.append(f"only one speaker is named: if there are more, {remedy}")
+    clocks = sum(bool(_CLOCK.search(text)) for text in texts)
+    if clocks > 1 and 5 * clocks >= said:
+        warnings.append(
+            f"{counted(clocks, 'texts')} with a clock alone on a line: times may be read as words; "
             "--input-format names another format"
         )
     if any(map(_CODE.search, texts)):
-        yield "a text holds JSON, timings or header lines: --input-format names another format"
+        what = "a text holds JSON, timings or header lines"
+        warnings.append(f"{what}: --input-format names another format")
     if any(count == 1 and name.lower() in HEADER_WORDS for name, count in names.items()):
-        yield "a speaker that speaks once looks like a header: remove the lines above the dialogue"
+        what = "a speaker that speaks once looks like a header"
+        warnings.append(f"{what}: remove the lines above the dialogue")
+    return ReadReport(format, said, len(dialogue.speakers), dict(left_out), tuple(warnings))
 
 
-@dataclass(slots=True)
-class FileReport:
-    """What was read of a file, for one line."""
-
-    format: str
-    dialogues: int = 0
-    utterances: int = 0
-    speakers: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    warnings: Counter[str] = field(default_factory=Counter)
-
-    def add(self, reading: ReadReport) -> None:
-        """Count one dialogue."""
-        self.dialogues += 1
-        self.utterances += reading.utterances
-        self.speakers = reading.speakers
-        self.left_out.update(reading.left_out)
-        self.warnings.update(reading.warnings)
-
-    def lines(self) -> Iterator[str]:
-        """What was read and left out; then a line for each warning."""
-        if not self.dialogues:
-            return
-        several = [counted(self.dialogues, "dialogues")] if self.dialogues > 1 else []
-        alone = [counted(self.speakers, "speakers")] if self.dialogues == 1 else []
-        parts = [*several, counted(self.utterances, "utterances"), *alone]
-        left = [
-            counted(count, what) + (f" ({_REMEDIES[what]})" if what in _REMEDIES else "")
-            for what, count in self.left_out.items()
-        ]
-        told = f"; left out: {', '.join(left)}" if left else ""
-        yield f"read as {self.format}: {', '.join(parts)}{told}"
-        for warning, count in self.warnings.items():
-            more = f" (in {counted(count, 'dialogues')})" if count > 1 else ""
-            yield f"warning: {warning}{more}"
+def told_left_out(left_out: Mapping[str, int]) -> str:
+    """What was left out, as the end of a line; empty where nothing was."""
+    remedies = {INTERNAL_NOTES: " (--include-internal tells them)"}
+    left = (f"{counted(count, what)}{remedies.get(what, '')}" for what, count in left_out.items())
+    return f"; left out: {', '.join(left)}" if left_out else ""
 
 
 _TWICE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0178\u02c6-\u2122]")
@@ -253,10 +211,7 @@ _TWICE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0178\u02c6-\u2122]")
 
 
 def repaired(dialogue: Dialogue) -> Dialogue:
-    """The dialogue with UTF-8 that was read as Latin-1 (``cafÃ©``) put right, where it is certain.
-
-    Certain is what is UTF-8 from end to end when its characters are taken for bytes.
-    """
+    """The dialogue with ``cafÃ©`` put right: what is UTF-8 from end to end, taken for bytes."""
     if not any(_TWICE.search(u.text) or _TWICE.search(u.speaker) for u in dialogue.utterances):
         return dialogue
     utterances = tuple(

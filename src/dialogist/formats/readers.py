@@ -17,12 +17,12 @@ from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.fields import SEPARATOR, delimiter_of, folded_key, keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
 from dialogist.formats.read_options import (
-    FileReport,
     ProblemReporter,
     ReadOptions,
     ReadProblem,
     repaired,
     report_of,
+    told_left_out,
 )
 from dialogist.formats.source import (
     ARROW,
@@ -113,17 +113,14 @@ def read_dialogues(
 ) -> Iterator[Dialogue]:
     """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
 
+    A folder stands for the files in it; one that breaks off gives what it holds before the error.
     ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
-    record that cannot be read; without it the logger ``dialogist`` warns of it. ``stem`` names
-    dialogues without an id; without it, the file's name does.
-
-    A folder stands for the files in it. What can be seen at once is raised by the call; the rest
-    while the dialogues are read. A file that breaks off (truncated gzip) gives what it holds before
-    the error. ``on_note`` is told what was decided: a detected encoding, what a condition left out.
+    record that cannot be read, ``on_note`` what was decided (an encoding, what was left out);
+    without them the logger ``dialogist`` is. ``stem`` names dialogues without an id; else the file.
 
     Raises:
         DataError: the file cannot be read, is no text, has no known format, or holds no dialogue;
-            with ``options.strict`` also at the first bad record.
+            with ``options.strict`` also at the first bad record. Some of it while it is read.
         UsageError: there is no such format or encoding, or no origin is given.
     """
     options = options or ReadOptions()
@@ -207,15 +204,23 @@ def _reported(
     dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
 ) -> Iterator[Dialogue]:
     """The dialogues with what is said of their reading; the notes behind the last sum it up."""
-    whole = FileReport(name)
+    count = said = speakers = 0
+    left_out: Counter[str] = Counter()
+    warnings: Counter[str] = Counter()
     for dialogue in map(repaired, dialogues):
         reading = report_of(dialogue, name, report.left_out)
         report.left_out.clear()
-        whole.add(reading)
+        count, said, speakers = count + 1, said + reading.utterances, reading.speakers
+        left_out.update(reading.left_out)
+        warnings.update(reading.warnings)
         yield replace(dialogue, reading=reading)
-    whole.left_out.update(report.left_out)
-    for line in whole.lines():
-        report.note(line)
+    if count:
+        told, alone = counted(said, "utterances"), counted(speakers, "speakers")
+        told = f"{told}, {alone}" if count == 1 else f"{counted(count, 'dialogues')}, {told}"
+        report.note(f"read as {name}: {told}{told_left_out(left_out + report.left_out)}")
+    for warning, times in warnings.items():
+        more = f" (in {counted(times, 'dialogues')})" if times > 1 else ""
+        report.note(f"warning: {warning}{more}")
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
@@ -258,11 +263,7 @@ def _files(
 
 
 def _dataset_files(folder: Path) -> list[Path]:
-    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder.
-
-    Raises:
-        DataError: it holds several splits, or does not say what its files are.
-    """
+    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder."""
     state = folder / "state.json"
     if (folder / "dataset_dict.json").is_file():
         splits = sorted(path.parent.name for path in folder.glob(f"*/{state.name}"))
@@ -280,23 +281,19 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
-    """Return the name of the format of a file, or of the first bytes of one.
+    """The name of the format of a file, or of the first bytes of one.
 
     Raises:
         DataError: it cannot be read, or no format is recognised; says what to do.
     """
-    if isinstance(origin, bytes):
-        return detect(source_of_bytes(origin, name))
-    return detect(open_source(origin))
+    is_bytes = isinstance(origin, bytes)
+    return detect(source_of_bytes(origin, name) if is_bytes else open_source(origin))
 
 
 def detect(source: Source, columns: Collection[str] = ()) -> str:
-    """Return the first format that recognises the head of ``source``.
+    """The first format that recognises the head of ``source``, or a `DataError` that helps.
 
     ``columns`` are our names of those that are mapped: such JSON is read by them alone.
-
-    Raises:
-        DataError: none does; says what was seen, and which flags may help.
     """
     head = head_of(source)
     for name, reader in READERS.items():
@@ -392,6 +389,8 @@ def _is_table(head: FileHead) -> bool:
     """A header row with the columns needed; any other only where the file calls itself CSV."""
     named = SEPARATOR.fullmatch(head.lines[0])
     header = next(iter(head.lines[1 if named else 0 :]), "")
+    if head.suffix not in _TABLES and ": " in header:  # most transcripts: no name of a column
+        return False
     try:
         cells = next(csv.reader([header], delimiter=delimiter_of(header), strict=True), [])
     except csv.Error:

@@ -284,6 +284,7 @@ def _text_keys(value: Record) -> list[str]:
 
 
 _OURS = {"speaker", "text"}
+_OURS_AND_MORE = {*_OURS, "role", "start", "end"}
 
 
 @dataclass(slots=True)
@@ -298,8 +299,8 @@ class TurnReader:
     shared: Participants = field(default_factory=Participants)
     """Whom a file knows that has several conversations."""
 
-    def read(self, turns: Iterable[JSON], where: str) -> list[Utterance]:
-        """The utterances in order.
+    def read(self, turns: Sequence[JSON], where: str, is_ours: bool = False) -> list[Utterance]:
+        """The utterances in order; ``is_ours``: of a record that may be one of ours.
 
         Raises:
             BadRecord: not one item is a turn; says why the first is not.
@@ -314,11 +315,18 @@ class TurnReader:
         if faults and not utterances:
             raise faults[0]
         self.leave_out("items without text", len(faults))
-        return self.finished(utterances)
+        is_ours = is_ours and all(
+            isinstance(turn, dict) and _OURS <= turn.keys() <= _OURS_AND_MORE for turn in turns
+        )
+        return self.finished(utterances, is_ours)
 
-    def finished(self, utterances: list[Utterance]) -> list[Utterance]:
-        """In order, joined, and without the instructions of a language model."""
-        ordered = in_order(_in_seconds(utterances), self.program.order)
+    def finished(self, utterances: list[Utterance], is_ours: bool = False) -> list[Utterance]:
+        """In order, joined, and without the instructions of a language model.
+
+        ``is_ours``: what Dialogist wrote stays as it is, and its nameless notices in it.
+        """
+        order = self.program.order
+        ordered = utterances if is_ours else in_order(_in_seconds(utterances), order)
         if self.program.joined:
             runs = ([*run] for _, run in groupby(ordered, key=lambda u: (u.speaker, u.role)))
             ordered = [
@@ -326,7 +334,8 @@ class TurnReader:
             ]
         roles = {u.role for u in ordered} - {"system", ""}
         if "assistant" in roles or self.program.llm:
-            told = [u for u in ordered if u.role not in ("system", "developer")]
+            prompts = ("system", "developer")
+            told = [u for u in ordered if u.role not in prompts or (is_ours and not u.speaker)]
             self.leave_out("system prompts", len(ordered) - len(told))
             return told
         if roles - {"user"}:  # a notice of the chat
