@@ -70,10 +70,7 @@ def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
 
 
 def form_of(head: str, is_last: bool = False) -> str:
-    """The name of the form that a file's head is in, or an empty string.
-
-    ``is_last``: of the forms that other transcripts may look like, too.
-    """
+    """The form of a file's head, or ''; ``is_last``: of those that others may look like."""
     form = _recognised(head, chain.from_iterable(_forms().values()), is_last)
     return form.name if form else ""
 

@@ -83,10 +83,7 @@ class _Limited(Compat32):
 
 
 def read_email(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read a thread as one dialogue of its senders, in the order of time.
-
-    A quoted mail is an utterance of its own where the thread does not hold it as well.
-    """
+    """Read a thread in the order of time; a quote that it does not hold is a turn."""
     lines, _ = _unpacked([line.text for line in source.lines(report)], 1, report)
     if turns := _turns(_mails(lines), report):
         yield Dialogue(turns, id=source.stem)

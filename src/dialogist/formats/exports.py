@@ -8,10 +8,12 @@ import html
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dialogist.errors import DataError
 from dialogist.formats.fields import (
@@ -34,13 +36,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MENTION = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,500})(?:\|(?P<label>[^<>]{0,500}))?>")
 
 
-class _Post(NamedTuple):
-    """A record of a day's file, and where it stands."""
-
-    channel: str
-    day: str
-    line: int
-    value: JSON
+_Post = tuple[str, str, int, JSON]
+"""The channel, the day and the line of a record, and what it holds."""
 
 
 def read_slack(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
@@ -48,7 +45,7 @@ def read_slack(source: Source, options: ReadOptions, report: ProblemReporter) ->
     day = source.stem.rpartition("/")[2]
     folder = source.path.parent if source.path is not None else None
     channel = folder.name if folder is not None and _DAY.fullmatch(day) else ""
-    posts = (_Post(channel, day, line, value) for line, value, *_ in json_values(source, report))
+    posts = ((channel, day, line, value) for line, value, *_ in json_values(source, report))
     users = _users(folder, folder.parent) if folder is not None else []
     yield from _threads(posts, users, source.stem, options, report)
 
@@ -70,14 +67,14 @@ def _days(folder: Path) -> list[Path]:
 
 
 def _posts(day: Path, options: ReadOptions, report: ProblemReporter) -> Iterator[_Post]:
-    of_file = ProblemReporter(str(day), report.strict, report.on_problem, report.on_note)
+    of_file = replace(report, file=str(day), left_out=Counter())
     try:
-        source = open_source(day, options.encoding)
+        for line, value, *_ in json_values(open_source(day, options.encoding), of_file):
+            yield day.parent.name, day.stem, line, value
     except DataError as error:
+        if report.strict:
+            raise
         of_file(0, str(error).removeprefix(f"{day}: "))
-        return
-    for line, value, *_ in json_values(source, of_file):
-        yield _Post(day.parent.name, day.stem, line, value)
 
 
 def _users(*folders: Path) -> list[Any]:
@@ -91,7 +88,7 @@ def _users(*folders: Path) -> list[Any]:
 
 
 def _threads(
-    posts: Iterator[_Post],
+    posts: Iterable[_Post],
     users: list[Any],
     stem: str,
     options: ReadOptions,
@@ -101,31 +98,31 @@ def _threads(
     selection = RecordSelection(options, report)
     reader = TurnReader({}, Program(), report.leave_out)
     reader.people.learn({"users": users})
-    kept: list[tuple[_Post, list[Utterance], str]] = []  # with the time stamp of its thread
+    kept: list[tuple[str, str, int, list[Utterance], str]] = []
     threads: set[str] = set()
-    for post in posts:
+    for channel, day, line, value in posts:
         try:
-            if not isinstance(post.value, dict):
-                raise BadRecord(f"holds {json_kind(post.value)}, not a message")
-            if not selection.takes(post.value):
+            if not isinstance(value, dict):
+                raise BadRecord(f"holds {json_kind(value)}, not a message")
+            if not selection.takes(value):
                 continue
-            id_under(post.value, "user")
-            stamp, thread = id_under(post.value, "ts"), id_under(post.value, "thread_ts")
-            told = reader.turn(_worded(post.value, reader.people), "the message")
+            id_under(value, "user")
+            stamp, thread = id_under(value, "ts"), id_under(value, "thread_ts")
+            told = reader.turn(_worded(value, reader.people), "the message")
         except BadRecord as error:
-            report(post.line, str(error))
+            report(line, str(error))
             continue
-        kept.append((post, [u for u in told if u.text], thread or stamp))
+        kept.append((channel, day, line, [u for u in told if u.text], thread or stamp))
         if thread and thread != stamp:
             threads.add(thread)
 
     def messages() -> Iterator[RoleMessage]:
-        for post, told, thread in kept:
-            place = thread if thread in threads else post.day
-            identity = f"{post.channel}/{place}" if post.channel else f"{stem}:{place}"
-            if options.one_dialogue or (place == post.day and not post.channel):
+        for channel, day, line, told, thread in kept:
+            place = thread if thread in threads else day
+            identity = f"{channel}/{place}" if channel else f"{stem}:{place}"
+            if options.one_dialogue or (place == day and not channel):
                 identity = stem
-            yield from (RoleMessage(identity, post.line, utterance) for utterance in told)
+            yield from (RoleMessage(identity, line, utterance) for utterance in told)
 
     yield from group_messages(messages(), options, report)
     selection.tell()
@@ -171,11 +168,9 @@ def edits(record: dict[str, Any]) -> dict[str, Any]:
     told = []
     for event in (dict(event) for event in events if isinstance(event, dict)):
         told.append(event)
-        content: Any = event.get("content")
-        if not isinstance(content, dict):
-            continue
-        relation = content.get("m.relates_to")
-        if isinstance(relation, dict) and relation.get("rel_type") == "m.replace":
+        content = _object(event.get("content"))
+        relation = _object(content.get("m.relates_to"))
+        if relation.get("rel_type") == "m.replace":
             texts[str(relation.get("event_id"))] = content.get("m.new_content")
             event["type"] = "edit"
         names[str(event.get("state_key"))] = content.get("displayname")
@@ -188,30 +183,29 @@ def edits(record: dict[str, Any]) -> dict[str, Any]:
 
 def branch(record: dict[str, Any]) -> dict[str, Any]:
     """The branch of a tree of messages that somebody last looked at."""
-    whole = {**record, **record["chat"]} if isinstance(record.get("chat"), dict) else record
-    history = whole.get("history")
-    tree: Any = history.get("messages") if isinstance(history, dict) else whole.get("mapping")
+    whole = {**record, **_object(record.get("chat"))}
+    history = _object(whole.get("history"))
+    tree = history.get("messages") or whole.get("mapping")
     if not isinstance(tree, dict):
         return whole
-    here = whole.get("current_node") or (history or {}).get("currentId") or next(reversed(tree), "")
+    here = whole.get("current_node") or history.get("currentId") or next(reversed(tree), "")
     path: list[Any] = []
     while isinstance(here, str) and isinstance(node := tree.pop(here, None), dict):
         message = node.get("message", node)
         if isinstance(message, dict):
-            content, facts = message.get("content"), message.get("metadata")
-            kind = content.get("content_type", "text") if isinstance(content, dict) else "text"
-            is_text = kind in ("text", "multimodal_text") and message.get("recipient") in (
-                "all",
-                None,
-            )
-            hidden = "is_visually_hidden_from_conversation"
-            if not (isinstance(facts, dict) and facts.get(hidden)):
-                path.append({**message, "type": "message" if is_text else "tool"})
+            kind = _object(message.get("content")).get("content_type", "text")
+            is_text = kind in ("text", "multimodal_text")
+            is_said = is_text and message.get("recipient") in ("all", None)
+            facts = _object(message.get("metadata"))
+            if not facts.get("is_visually_hidden_from_conversation"):
+                path.append({**message, "type": "message" if is_said else "tool"})
         here = node.get("parent") or node.get("parentId")
-    return {
-        **{k: v for k, v in whole.items() if k not in ("mapping", "history")},
-        "messages": path[::-1],
-    }
+    rest = {k: v for k, v in whole.items() if k not in ("mapping", "history")}
+    return {**rest, "messages": path[::-1]}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def turns_of_pairs(record: dict[str, Any]) -> dict[str, Any]:
@@ -233,12 +227,10 @@ def transcribe(record: dict[str, Any]) -> dict[str, Any]:
         raise BadRecord("key 'results' holds no transcription")
     named = {"id": id_under(record, "jobName")}
     segments = results.get("audio_segments")
-    if isinstance(segments, list) and any(
-        s.get("speaker_label") for s in segments if isinstance(s, dict)
-    ):
-        return {**named, "turns": [{**s, "items": []} for s in segments if isinstance(s, dict)]}
-    labels = results.get("channel_labels")
-    if isinstance(labels, dict):
+    segments = list(map(_object, segments)) if isinstance(segments, list) else []
+    if any(s.get("speaker_label") for s in segments):
+        return {**named, "turns": [{**s, "items": []} for s in segments if s]}
+    if isinstance(labels := results.get("channel_labels"), dict):
         phrases: list[list[dict[str, Any]]] = []
         for channel in objects_under(labels, "channels"):
             ended = float("-inf")
@@ -252,8 +244,8 @@ def transcribe(record: dict[str, Any]) -> dict[str, Any]:
         phrases.sort(key=lambda phrase: as_seconds(phrase[0].get("start_time")) or 0)
         return {**named, WORDS: [word for phrase in phrases for word in phrase]}
     by_time: dict[str, Any] = {}
-    labels = results.get("speaker_labels")
-    for segment in objects_under(labels, "segments") if isinstance(labels, dict) else ():
+    labels = _object(results.get("speaker_labels"))
+    for segment in objects_under(labels, "segments") if labels else ():
         for item in objects_under(segment, "items"):
             by_time[str(item.get("start_time"))] = item.get("speaker_label")
     words: Any = [
@@ -294,11 +286,7 @@ _HEADER = re.compile(r"<\?xml[^>]{0,200}\?>")
 
 
 def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read the XML of SMS Backup & Restore: a dialogue for each number or group.
-
-    Raises:
-        DataError: it declares a document type, which no backup has.
-    """
+    """Read the XML of SMS Backup & Restore: a dialogue for each number or group."""
     from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
     parser: Any = XMLPullParser(["end"])

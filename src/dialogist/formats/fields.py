@@ -98,13 +98,6 @@ def missing_key(key: str, record: Iterable[str]) -> BadRecord:
     return BadRecord(f"no key '{key}' (keys found: {shortlist(sorted(record), 12)})")
 
 
-def text_under(record: Record, key: str) -> str:
-    """The text under ``key``."""
-    if key not in record:
-        raise missing_key(key, record)
-    return _text(record[key], f"key '{key}'")
-
-
 def text_or_empty(record: Record, key: str) -> str:
     """The text under ``key``; empty where there is anything else."""
     value = record.get(key)
@@ -127,7 +120,7 @@ def texts_under(record: Record, key: str) -> tuple[str, ...]:
         raise missing_key(key, record)
     value = record[key]
     values = value if isinstance(value, list) else [value]
-    return tuple(_text(item, f"key '{key}'") for item in values if item is not None)
+    return tuple(text_of_value(item, f"key '{key}'") for item in values if item is not None)
 
 
 def list_under(record: Record, key: str) -> list[JSON]:
@@ -154,7 +147,7 @@ def text_pair(item: JSON, where: str) -> tuple[str, str]:
     """Two texts out of a list of two."""
     if not isinstance(item, list) or len(item) != 2:
         raise BadRecord(f"{where} is {json_kind(item)}, not a pair [speaker, text]")
-    return _text(item[0], where), _text(item[1], where)
+    return text_of_value(item[0], where), text_of_value(item[1], where)
 
 
 def require_text(utterances: Iterable[Utterance]) -> tuple[Utterance, ...]:
@@ -170,7 +163,8 @@ def other_keys(record: Record, *used: str) -> dict[str, JSON]:
     return {key: value for key, value in record.items() if key not in used}
 
 
-def _text(value: JSON, where: str) -> str:
+def text_of_value(value: JSON, where: str) -> str:
+    """A value that is text."""
     if not isinstance(value, str):
         raise BadRecord(f"{where} holds {json_kind(value)}, not text")
     return value
@@ -192,10 +186,7 @@ def is_internal(turn: object) -> bool:
 
 
 class RecordSelection:
-    """Applies the conditions of one file, and counts what they leave out.
-
-    A condition is about the record where the record has its key, else about each of its turns.
-    """
+    """Applies conditions to records (those that have the key) or to turns, and counts what goes."""
 
     def __init__(self, options: ReadOptions, report: ProblemReporter) -> None:
         self._report = report
@@ -245,11 +236,7 @@ class RecordSelection:
         return chosen if chosen or not turns else None
 
     def tell(self) -> None:
-        """Note what the conditions left out.
-
-        Raises:
-            DataError: a condition names a key that nothing in the file has.
-        """
+        """Note what was left out, or raise a `DataError`: nothing has the key of a condition."""
         for condition in self._conditions:
             if condition.key not in self._met and self._keys:
                 raise DataError(
@@ -263,10 +250,7 @@ class RecordSelection:
 
 
 def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
-    """Return the dialogue as the JSON object that the ``jsonl`` reader reads back unchanged.
-
-    A turn's role is only written where its speaker's name does not say it.
-    """
+    """The dialogue as JSON that is read back unchanged; a role where no speaker says it."""
     turns: list[JSON] = []
     for u in dialogue.utterances:
         role: dict[str, JSON] = {"role": u.role} if u.role != role_of(u.speaker) else {}
@@ -291,10 +275,7 @@ _LONGEST_NAME, _LONGEST_VALUE = 64, 500  # characters
 
 
 def profile_of(value: JSON) -> tuple[dict[str, str], dict[str, JSON]]:
-    """The fields of a record's profile that can be read, as text, and those that cannot.
-
-    A value is text, a number, true or false, or a list of these, which are joined by semicolons.
-    """
+    """The fields of a profile as text (lists with semicolons), and those that cannot be read."""
     fields: dict[str, str] = {}
     ignored: dict[str, JSON] = {}
     for name, field in value.items() if isinstance(value, dict) else ():

@@ -124,10 +124,7 @@ def _neighbours(
 
 
 def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read records under whatever usual keys they have, or under those the options name.
-
-    A record is a dialogue, several of them, or one message of the dialogue whose id it has.
-    """
+    """Read dialogues, lists of them, or messages of the dialogue whose id each has."""
     program = programs()[options.format] if options.format in programs() else Program()
     selection = RecordSelection(options, report)
     reader = TurnReader(
@@ -452,13 +449,7 @@ def _dialogue(
 def id_refusal(
     found: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
-    """What to say if the ids of messages turn out to be their own (``is_own``: they may be).
-
-    ``found`` are the keys or columns that are there, ``usual`` the one that names the dialogue.
-
-    Raises:
-        DataError: there is none.
-    """
+    """What to say if the ids of messages (``usual``, of keys ``found``) prove to be their own."""
     message, place = ("row", "column") if is_table else ("message", "key")
     advice = (
         f"({place}s found: {shortlist(found)}); name the {place} with --column id=NAME, or give "

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.fields import Record, RecordSelection, format_table, json_kind
-from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.fields import Record, format_table, json_kind
+from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter
 from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.formats.speaker_lines import LINE_END
 from dialogist.records import JSON, Dialogue
@@ -37,11 +37,7 @@ _DECODER = json.JSONDecoder(
 
 
 def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
-    """Parse the JSON value at ``start``; return it and the position behind it.
-
-    Raises:
-        NotParsed: no JSON there, nested too deeply, or with text that is not valid Unicode.
-    """
+    """The JSON value at ``start``, and the position behind it, or a `NotParsed`."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -59,11 +55,7 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
 
 
 def parse_line(text: str) -> JSON:
-    """Parse a line that is one JSON value, or one Python dict (the first DialogSum release).
-
-    Raises:
-        NotParsed: it is neither.
-    """
+    """A line that is one JSON value, or a Python dict (the first DialogSum), or a `NotParsed`."""
     stripped = text.strip()
     if not stripped.startswith("{'"):
         parsed, end = parse_value(stripped)
@@ -210,21 +202,6 @@ class JsonValue(NamedTuple):
     value: JSON
     alone: bool
     listed: bool = False
-
-
-def record_reader(convert: Convert) -> Parse:
-    """Make a reader of JSON records out of a function from one record to one dialogue."""
-
-    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
-        selection = RecordSelection(options, report)
-
-        def selected(record: Record) -> Dialogue | None:
-            return convert(record) if selection.turns(record, ()) is not None else None
-
-        yield from convert_records(json_values(source, report), source, selected, report)
-        selection.tell()
-
-    return parse
 
 
 def convert_records(

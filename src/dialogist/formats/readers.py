@@ -144,10 +144,7 @@ def read_dialogues(
 
 
 def files_of(folder: Path, on_note: OnNote = _LOGGER.info) -> list[tuple[Path, str]]:
-    """The files that a folder stands for, sorted, each with the name of its dialogues.
-
-    Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
-    """
+    """The files of a folder, with names of their dialogues; none: it is read as a whole."""
     from dialogist.formats.exports import is_slack_export
 
     if is_slack_export(folder) or _dataset_files(folder):
@@ -224,10 +221,7 @@ def _reported(
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
-    """The files to read in a folder and those below it; the others are told by their endings.
-
-    Hidden files and links to folders are skipped.
-    """
+    """The files to read in a folder and below, none hidden; others are told by endings."""
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     for parent, folders, names in os.walk(folder):
@@ -281,13 +275,10 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
-    """The name of the format of a file, or of the first bytes of one.
-
-    Raises:
-        DataError: it cannot be read, or no format is recognised; says what to do.
-    """
-    is_bytes = isinstance(origin, bytes)
-    return detect(source_of_bytes(origin, name) if is_bytes else open_source(origin))
+    """The name of the format of a file or of its first bytes, or a `DataError` that helps."""
+    if isinstance(origin, bytes):
+        return detect(source_of_bytes(origin, name))
+    return detect(open_source(origin))
 
 
 def detect(source: Source, columns: Collection[str] = ()) -> str:

@@ -127,11 +127,7 @@ class Source:
     """
 
     def __init__(self, name: str, stem: str, chunks: Iterator[bytes], encoding: str = "") -> None:
-        """Look at the head and settle compression and encoding.
-
-        Raises:
-            DataError: the input is empty, unreadable from the start, or not text.
-        """
+        """Look at the head, settle compression and encoding; a `DataError`: there is no text."""
         self.name = name
         self.stem = stem
         self.path: Path | None = None
@@ -171,11 +167,7 @@ class Source:
         self._chunks = chunks
 
     def _detect(self, head: bytes) -> str:
-        """The encoding of bytes without a mark.
-
-        Raises:
-            DataError: they are no text.
-        """
+        """The encoding of bytes without a mark, or a `DataError`: they are no text."""
         for magic, advice in _UNSUPPORTED:
             if re.match(magic, head, re.DOTALL):
                 raise DataError(f"{self.name}: {advice}")
@@ -337,11 +329,7 @@ _ROWS = 256  # read at once
 
 
 def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
-    """The rows of a Parquet or Arrow file, a JSON object a line; what is damaged ends with OSError.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """The rows of a Parquet or Arrow file, a JSON object a line; if damaged, an OSError."""
     with needs_extra("reading Parquet and Arrow files", "scale"):
         import pyarrow
     given = str(file) if isinstance(file, Path) else file

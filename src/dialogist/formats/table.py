@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from dialogist.errors import DataError
@@ -38,26 +38,12 @@ Rows = Iterator[tuple[int, dict[str, str]]]
 """The cells of rows under their column names, each with the line that the row ends on."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableLayout:
-    """Which column holds what; an empty name where there is none."""
-
-    id: str
-    dialogue: str
-    speaker: str
-    text: str
-    role: str
-    summary: str
-    start: str
+Layout = Mapping[str, str]
+"""Which column holds what (`COLUMNS`, ``start``); an empty name where there is none."""
 
 
 def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read a table whose first row names its columns.
-
-    Raises:
-        DataError: a column that is needed, or that the options name, is not there, or it is not
-            clear which rows make a dialogue.
-    """
+    """Read a table with names of columns, or a `DataError`: some are not there or unclear."""
     # The module's own limit of 128 kB is below the length of a meeting; it only exists globally.
     csv.field_size_limit(_CELL_LIMIT)
     table = _rows(source, report)
@@ -68,7 +54,7 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
         counts[column] += 1
         header.append(f"{column} #{counts[column]}" if counts[column] > 1 else column)
     program = programs().get(program_of({*map(folded_key, header)}, is_table=True), Program())
-    layout = layout_of(header, {**program.columns, **options.columns}, source.name)
+    layout = _layout_of(header, {**program.columns, **options.columns}, source.name)
     selection = RecordSelection(options, report)
 
     def selected() -> Rows:
@@ -79,23 +65,20 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
             elif selection.takes(row):
                 yield line, row
 
-    is_own = folded_key(layout.id) in KEYS["own_id"]
+    is_own = folded_key(layout["id"]) in KEYS["own_id"]
     is_whole = program.table or _is_recording(header)
     is_one = options.one_dialogue or (
-        is_whole and "id" not in options.columns and (is_own or not layout.id)
+        is_whole and "id" not in options.columns and (is_own or not layout["id"])
     )
-    if layout.dialogue and not is_one:
+    if layout["dialogue"] and not is_one:
         yield from _whole(selected(), layout, source.stem, report)
     else:
         refusal = ""
         if not is_one:
-            refusal = id_refusal(header, layout.id, options, source.name, is_own, is_table=True)
-        given = {
-            "speaker": layout.speaker,
-            "text": layout.text or layout.dialogue,
-            "role": layout.role if layout.role != layout.speaker else "",
-            "start": layout.start,
-        }
+            refusal = id_refusal(header, layout["id"], options, source.name, is_own, is_table=True)
+        given = {name: layout[name] for name in ("speaker", "role", "start")}
+        given["text"] = layout["text"] or layout["dialogue"]
+        given["role"] *= layout["role"] != layout["speaker"]
         reader = TurnReader(given, replace(program, order="time"), report.leave_out)
         messages = _messages(selected(), layout, source.stem if is_one else "", reader, report)
         yield from group_messages(messages, options, report, refusal, reader)
@@ -103,24 +86,14 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
 
 
 def _is_recording(header: Sequence[str]) -> bool:
-    """Whether rows are turns of a recording, which is one dialogue.
-
-    They have a beginning and an end, or a time and a column that is called after the speaker.
-    """
-    starts = keys_of(header, "start")
+    """Whether rows are of one recording: begin and end, or a time and a speaker's column."""
+    starts, ends, times = (keys_of(header, name) for name in ("start", "end", "time"))
     is_spoken = any(folded_key(column).startswith("speaker") for column in header)
-    return bool(starts and keys_of(header, "end")) or (
-        is_spoken and bool(starts or keys_of(header, "time"))
-    )
+    return bool(starts and ends) or (is_spoken and bool(starts or times))
 
 
-def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
-    """Find the columns by the options' mapping, else by their usual names in any case.
-
-    Raises:
-        DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
-            columns have the same name.
-    """
+def _layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> Layout:
+    """Find columns by the options, else by usual names; a `DataError`: missing, or there twice."""
     by_name = {folded_key(column): column for column in reversed(header)}
 
     def missing(wanted: str) -> DataError:
@@ -140,9 +113,7 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
 
     speakers = [c for c in keys_of(header, "speaker") if folded_key(c) not in _WEAK]
     whole, is_recording = keys_of(header, "column"), _is_recording(header)
-    is_by_turn = is_recording or any(
-        folded_key(column).startswith("speaker") for column in speakers
-    )
+    is_by_turn = is_recording or any(folded_key(c).startswith("speaker") for c in speakers)
     texts = [c for c in keys_of(header, "text") if is_by_turn or c not in whole]
     speaker, text = find("speaker", speakers), find("text", texts)
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.
@@ -156,24 +127,17 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> T
     identity = find("id", usual_ids)
     times = [*keys_of(header, "start"), *keys_of(header, "time")]
     start = find("start", [c for c in times if c not in (identity, speaker, text)])
-    role, summary = (
-        find("role", keys_of(header, "role")),
-        find("summary", keys_of(header, "summary")),
-    )
-    used = {identity, dialogue, speaker, text, role, summary}
+    layout = {"id": identity, "dialogue": dialogue, "speaker": speaker, "text": text}
+    layout |= {key: find(key, keys_of(header, key)) for key in ("role", "summary")}
     for column in header:
         first = _DOUBLE.sub("", column)
-        if first != column and first in used and first in header:
+        if first != column and first in layout.values() and first in header:
             raise DataError(f"{name}: several columns are named '{first[:40]}': rename all but one")
-    return TableLayout(identity, dialogue, speaker, text, role, summary, start)
+    return {**layout, "start": start}
 
 
 def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
-    """The rows, first the names of the columns, each with the number of its last line.
-
-    Raises:
-        DataError: the first row is none.
-    """
+    """The rows, first the names of the columns, each with the number of its last line."""
     lines = source.lines(report)
     first = next((line for line in lines if line.text.strip()), None)
     if first is None:
@@ -207,13 +171,13 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
             yield number, cells
 
 
-def _whole(rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter) -> Dialogues:
+def _whole(rows: Rows, layout: Layout, stem: str, report: ProblemReporter) -> Dialogues:
     """Each row as a dialogue, with its summary; the other columns are its metadata."""
     lines: dict[str, int] = {}
     for line, cells in rows:
-        identity = cells.get(layout.id, "") or f"{stem}:{line}"
+        identity = cells.get(layout["id"], "") or f"{stem}:{line}"
         try:
-            text = plain_text(cells[layout.dialogue])
+            text = plain_text(cells[layout["dialogue"]])
             utterances = require_text(named_lines(LINE_END.split(text)))
             if identity in lines and not any(utterance.speaker for utterance in utterances):
                 raise BadRecord(
@@ -224,24 +188,21 @@ def _whole(rows: Rows, layout: TableLayout, stem: str, report: ProblemReporter) 
             report(line, str(error))
             continue
         lines.setdefault(identity, line)
-        summary = cells.get(layout.summary, "")
-        used = (layout.id, layout.dialogue, layout.summary)
-        yield Dialogue(
-            utterances,
-            id=identity,
-            references=(summary,) if summary.strip() else (),
-            metadata={key: cell for key, cell in cells.items() if key not in used},
-        )
+        summary = cells.get(layout["summary"], "")
+        used = [layout[name] for name in ("id", "dialogue", "summary")]
+        rest = {key: cell for key, cell in cells.items() if key not in used}
+        references = (summary,) if summary.strip() else ()
+        yield Dialogue(utterances, id=identity, references=references, metadata=rest)
 
 
 def _messages(
-    rows: Rows, layout: TableLayout, only: str, reader: TurnReader, report: ProblemReporter
+    rows: Rows, layout: Layout, only: str, reader: TurnReader, report: ProblemReporter
 ) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for line, cells in rows:
-        identity = only or cells[layout.id].strip()
+        identity = only or cells[layout["id"]].strip()
         if not identity:
-            report(line, f"has no id in column '{layout.id}': it belongs to no dialogue")
+            report(line, f"has no id in column '{layout['id']}': it belongs to no dialogue")
             continue
         for utterance in reader.turn(cells, "the row"):
-            yield RoleMessage(identity, line, utterance, cells.get(layout.summary, ""))
+            yield RoleMessage(identity, line, utterance, cells.get(layout["summary"], ""))

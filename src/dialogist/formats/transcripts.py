@@ -39,10 +39,7 @@ _BOLD = str.maketrans("", "", "*_#")
 
 
 class Header(NamedTuple):
-    """Where a header begins and ends in the lines, who speaks, from when, and until when.
-
-    ``goes_on``: a time alone, below which the speaker before goes on.
-    """
+    """A header's lines, who speaks from when to when; ``goes_on``: a time, the same speaker."""
 
     first: int
     end: int
@@ -209,11 +206,7 @@ _MARKS = {
 
 
 def read_html(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read a saved page, or a chat that was exported as one, as one dialogue.
-
-    Raises:
-        DataError: its text has no speakers.
-    """
+    """Read a saved page, or a chat exported as one; a `DataError`: its text has no speakers."""
     page = "\n".join(line.text for line in source.lines(report))
     marked = from_html(page, _MARKS)
     lines = list(cut_lines(from_html(page).split("\n"), report))
@@ -296,10 +289,7 @@ class _Cue(NamedTuple):
 
 
 def read_subtitles(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read the cues of one file as one dialogue, each cue's speakers as they are named in it.
-
-    A cue that names nobody becomes an utterance without a speaker: who goes on is not said.
-    """
+    """Read cues as one dialogue; one that names nobody has no speaker: who goes on is not said."""
     utterances = _cue_turns(_cues(source.lines(report), report))
     if utterances:
         yield Dialogue(utterances, id=source.stem)
@@ -411,11 +401,7 @@ _MOST_TTML = 1 << 25  # bytes
 
 
 def read_ttml(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
-    """Read TTML's paragraphs as one dialogue, with their agents as speakers.
-
-    Raises:
-        DataError: it is no XML, declares a document type, or is too large.
-    """
+    """Read TTML's paragraphs as one dialogue; a `DataError`: no XML, a document type, too large."""
     from xml.etree import ElementTree
 
     text = "\n".join(line.text for line in source.lines(report)).lstrip("\ufeff")

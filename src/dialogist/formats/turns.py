@@ -98,10 +98,7 @@ def times_of(item: Record, columns: Columns, unit: float) -> tuple[float | None,
 
 
 def in_order(utterances: list[Utterance], order: str = "") -> list[Utterance]:
-    """Oldest first, where the times say it; those of a recording stand as they are.
-
-    ``order``: ``time``: by time in any case; ``back``: without times the newest comes first.
-    """
+    """Oldest first: by ``order`` (``time``, ``back`` without times), or where moments say it."""
     known = [u.start for u in utterances if u.start is not None]
     falls = sum(a > b for a, b in pairwise(known))
     rises = sum(a < b for a, b in pairwise(known))
@@ -254,11 +251,7 @@ def has_text(item: Record) -> bool:
 
 
 def message_content(value: Any, key: str, depth: int = 0) -> str:
-    """What was said: text, or the parts of a message, of which those that are no text are named.
-
-    Raises:
-        BadRecord: there is a number, or something of another kind.
-    """
+    """What was said: text, or parts, of which media are named; a `BadRecord`: of another kind."""
     if value is None or depth > _DEPTH:
         return ""
     if isinstance(value, str):
@@ -300,11 +293,7 @@ class TurnReader:
     """Whom a file knows that has several conversations."""
 
     def read(self, turns: Sequence[JSON], where: str, is_ours: bool = False) -> list[Utterance]:
-        """The utterances in order; ``is_ours``: of a record that may be one of ours.
-
-        Raises:
-            BadRecord: not one item is a turn; says why the first is not.
-        """
+        """The utterances in order, or a `BadRecord`: none is a turn; ``is_ours``: may be ours."""
         utterances: list[Utterance] = []
         faults = []
         for number, item in enumerate(turns, 1):
@@ -321,10 +310,7 @@ class TurnReader:
         return self.finished(utterances, is_ours)
 
     def finished(self, utterances: list[Utterance], is_ours: bool = False) -> list[Utterance]:
-        """In order, joined, and without the instructions of a language model.
-
-        ``is_ours``: what Dialogist wrote stays as it is, and its nameless notices in it.
-        """
+        """In order, joined, without instructions of a model; ``is_ours``: as it stands."""
         order = self.program.order
         ordered = utterances if is_ours else in_order(_in_seconds(utterances), order)
         if self.program.joined:
@@ -343,11 +329,7 @@ class TurnReader:
         return ordered
 
     def turn(self, item: Any, where: str) -> list[Utterance]:
-        """A turn, and behind it those of its thread.
-
-        Raises:
-            BadRecord: the turn is none.
-        """
+        """A turn, and behind it those of its thread, or a `BadRecord`: it is none."""
         is_plain = not (self.program.doc or self.columns or self.people.known)
         if is_plain and isinstance(item, dict) and item.keys() == _OURS:  # most: without a search
             speaker, text = item["speaker"], item["text"]
@@ -369,11 +351,7 @@ class TurnReader:
         return found
 
     def utterances(self, item: Any, where: str) -> list[Utterance]:
-        """A turn as ``[speaker, text]``, as an object, or as bare text without a speaker.
-
-        Raises:
-            BadRecord: it is none of these.
-        """
+        """A turn as ``[speaker, text]``, an object, or text without a speaker, or a `BadRecord`."""
         if isinstance(item, str):
             return [Utterance("", item)]
         if isinstance(item, list):

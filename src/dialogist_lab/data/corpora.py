@@ -8,18 +8,26 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dialogist.formats.fields import (
     Record,
+    RecordSelection,
     id_under,
     json_kind,
     list_under,
     missing_key,
     other_keys,
     require_text,
+    text_of_value,
     text_pair,
-    text_under,
     texts_under,
 )
-from dialogist.formats.json_records import FileHead, Reader, record_reader
-from dialogist.formats.read_options import BadRecord
+from dialogist.formats.json_records import (
+    Convert,
+    FileHead,
+    Reader,
+    convert_records,
+    json_values,
+)
+from dialogist.formats.read_options import BadRecord, Dialogues, Parse, ProblemReporter, ReadOptions
+from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, assembled
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import split_sentences
@@ -37,25 +45,25 @@ def dialogsum(record: Record) -> Dialogue:
     summaries = sorted(key for key in record if re.fullmatch(r"summary\d*", key))
     if not summaries:
         raise missing_key("summary", record)
-    turns = _split(text_under(record, "dialogue"), DIALOGSUM)
+    turns = _split(_text_under(record, "dialogue"), DIALOGSUM)
     return _made(record, "dialogue", turns, *summaries, identity="fname")
 
 
 def samsum(record: Record) -> Dialogue:
     """SAMSum (Gliwa et al. 2019): chat lines, one utterance each."""
-    turns = _split(text_under(record, "dialogue"), SAMSUM)
+    turns = _split(_text_under(record, "dialogue"), SAMSUM)
     return _made(record, "dialogue", turns, "summary")
 
 
 def mts_dialog(record: Record) -> Dialogue:
     """MTS-Dialog (Ben Abacha et al. 2023): a visit and one section of its clinical note."""
-    turns = _split(text_under(record, "dialogue"), MTS)
+    turns = _split(_text_under(record, "dialogue"), MTS)
     return _made(record, "dialogue", turns, "summary")
 
 
 def aci_bench(record: Record) -> Dialogue:
     """ACI-Bench (Yim et al. 2023): a whole visit and its whole note."""
-    turns = _split(text_under(record, "dialogue"), BRACKETS)
+    turns = _split(_text_under(record, "dialogue"), BRACKETS)
     return _made(record, "dialogue", turns, "note", identity="encounter_id")
 
 
@@ -105,7 +113,7 @@ def qmsum(record: Record) -> Dialogue:
     def queries(key: str) -> Iterator[tuple[str, str]]:
         for item in list_under(record, key):
             if isinstance(item, dict):
-                yield text_under(item, "query"), text_under(item, "answer")
+                yield _text_under(item, "query"), _text_under(item, "answer")
             elif isinstance(item, list):
                 yield text_pair(item, f"'{key}'")
             else:
@@ -127,7 +135,7 @@ def qmsum(record: Record) -> Dialogue:
 
 def xsum(record: Record) -> Dialogue:
     """XSum (Narayan et al. 2018): no dialogue at all, so one nameless speaker of sentences."""
-    sentences = split_sentences(text_under(record, "document"))
+    sentences = split_sentences(_text_under(record, "document"))
     return _made(record, "document", (Utterance("", text) for text in sentences), "summary")
 
 
@@ -154,7 +162,7 @@ def _made(
     return Dialogue(
         require_text(utterances),
         id=id_under(record, identity),
-        references=tuple(text_under(record, summary) for summary in summaries),
+        references=tuple(_text_under(record, summary) for summary in summaries),
         metadata=other_keys(record, identity, key, *summaries),
     )
 
@@ -184,13 +192,28 @@ def corpus_readers() -> dict[str, Reader]:
     """The readers of all corpora by name."""
     return {
         convert.__name__: Reader(
-            record_reader(convert),
+            _parse_by(convert),
             (convert.__doc__ or "").partition("\n")[0],
             has_fields=True,
             sniff=_sniff(convert),
         )
         for convert in _KEYS
     }
+
+
+def _parse_by(convert: Convert) -> Parse:
+    """A reader of JSON records out of a function from one record to one dialogue."""
+
+    def parse(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
+        selection = RecordSelection(options, report)
+
+        def selected(record: Record) -> Dialogue | None:
+            return convert(record) if selection.turns(record, ()) is not None else None
+
+        yield from convert_records(json_values(source, report), source, selected, report)
+        selection.tell()
+
+    return parse
 
 
 def _sniff(convert: Callable[[Record], Dialogue]) -> Callable[[FileHead], bool]:
@@ -204,3 +227,9 @@ def _sniff(convert: Callable[[Record], Dialogue]) -> Callable[[FileHead], bool]:
         return head.keys.issuperset(keys) and (convert is not samsum or len(head.keys) == len(keys))
 
     return sniff
+
+
+def _text_under(record: Record, key: str) -> str:
+    if key not in record:
+        raise missing_key(key, record)
+    return text_of_value(record[key], f"key '{key}'")
