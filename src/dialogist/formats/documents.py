@@ -12,21 +12,15 @@ from typing import IO
 from xml.parsers import expat
 
 from dialogist.errors import DataError
-from dialogist.language.tokens import word_set
+from dialogist.formats.moments import LISTS
+from dialogist.language.tokens import listed, word_set
 
-_TAGS = "a|b|blockquote|br|code|div|em|font|h[1-6]|html|body|i|img|li|ol|p|pre|span|strong|table"
-_TAGS += "|tbody|td|th|tr|u|ul|s|section|article"
+_TAGS = "|".join(listed(LISTS["html first"]))
 _FIRST = re.compile(rf"\s*<(?:!doctype|!--|(?:{_TAGS})(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|span|strong|a|b|em|i|td|h[1-6])\s*>", re.IGNORECASE)
-_DROPPED = word_set("script style head title template noscript svg")
-_BLOCKS = word_set("""
-p div br li tr hr h1 h2 h3 h4 h5 h6 ul ol table blockquote pre section article header footer
-""")
-_VOID = word_set("area base br col embed hr img input link meta")
-# Classes and ids of the mail that is replied to.
-_QUOTES = word_set("""
-gmail_quote yahoo_quoted zendesk_quoted moz-cite-prefix protonmail_quote divrplyfwdmsg appendonsend
-""")
+_DROPPED, _BLOCKS, _VOID, _QUOTES = (
+    word_set(LISTS[f"html {kind}"]) for kind in ("dropped", "blocks", "void", "quotes")
+)
 _LONGEST = 1 << 20
 _TOKEN = re.compile(
     r"""<(?:(?P<close>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?/?"""

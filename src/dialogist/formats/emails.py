@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.moments import times_of_stamps
+from dialogist.formats.moments import LISTS, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
@@ -20,17 +20,10 @@ from dialogist.language.roles import role_of
 from dialogist.language.tokens import listed
 from dialogist.records import Dialogue, Utterance
 
-_KEYS = {
-    **dict.fromkeys(listed("from von de da van från от 发件人 差出人"), "from"),
-    **dict.fromkeys(listed("date sent datum gesendet envoyé enviado"), "date"),
-    **dict.fromkeys(listed("data inviato verzonden skickat дата отправлено 发送时间 日時"), "date"),
-    **dict.fromkeys(listed("subject betreff objet asunto oggetto onderwerp"), "subject"),
-    **dict.fromkeys(listed("assunto ämne тема 主题 件名"), "subject"),
-    **dict.fromkeys(listed("to cc bcc an à a para aan till кому 收件人 宛先"), "other"),
-    **dict.fromkeys(listed("importance reply-to received references"), "other"),
-}
+_KINDS = ("from", "date", "subject", "other")
+_KEYS = {word: kind for kind in _KINDS for word in listed(LISTS[f"mail {kind}"])}
 _FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?[:：]\**(?P<value>.*)")
-_WROTE = r"wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|написала?|写道"
+_WROTE = LISTS["wrote"]
 _ATTRIBUTION = re.compile(
     r"(?:On|Am|Le|El|Il giorno|Il|Op|Em|Den|在|于)\s?"
     r"(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)"

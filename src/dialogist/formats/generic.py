@@ -79,16 +79,12 @@ def group_messages(
     Raises:
         DataError: there is a ``refusal``, and no two messages have an id in common.
     """
-    groups: Iterable[tuple[str, list[RoleMessage]]]
-    if options.by_neighbours:
-        groups = _neighbours(messages, report)
-    else:
-        held: dict[str, list[RoleMessage]] = {}
-        for message in messages:
-            held.setdefault(message.dialogue, []).append(message)
-        if refusal and len(held) > 1 and all(len(group) == 1 for group in held.values()):
-            raise DataError(f"{report.file}: {refusal}")
-        groups = held.items()
+    held: dict[str, list[RoleMessage]] = {}
+    for message in () if options.by_neighbours else messages:
+        held.setdefault(message.dialogue, []).append(message)
+    if refusal and len(held) > 1 and all(len(group) == 1 for group in held.values()):
+        raise DataError(f"{report.file}: {refusal}")
+    groups = _neighbours(messages, report) if options.by_neighbours else iter(held.items())
     moved = single = count = 0
     for identity, group in groups:
         utterances = [message.utterance for message in group]
@@ -134,16 +130,15 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     ahead = list(islice(values, 1))
     if not ahead:
         return
-    found = [value.value for value in ahead if isinstance(value.value, dict)]
-    if found and not is_message(found[0], reader.columns) and not _holds_turns(found[0], reader):
+    first = ahead[0].value
+    is_one = isinstance(first, dict) and is_message(first, reader.columns)
+    if isinstance(first, dict) and not is_one and not _holds_turns(first, reader):
         ahead += islice(values, _AHEAD)
+        found = [value.value for value in ahead if isinstance(value.value, dict)]
+        has_messages = any(is_message(v, reader.columns) for v in found)
+        is_one = has_messages and not any(_holds_turns(v, reader) for v in found)
     values = chain(ahead, values)
-    found = [value.value for value in ahead if isinstance(value.value, dict)]
-    is_first = bool(found) and is_message(found[0], reader.columns)
-    if is_first or (
-        any(is_message(v, reader.columns) for v in found)
-        and not any(_holds_turns(v, reader) for v in found)
-    ):
+    if is_one:
         yield from _messages_in(values, source, options, selection, reader, report)
     elif options.one_dialogue and not ahead[0].alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
@@ -188,36 +183,31 @@ def turns_at(
         values: list[Any] = [record]
         for step in path.split("."):
             if step.isdecimal():
-                values = [
-                    v[int(step)] for v in values if isinstance(v, list) and int(step) < len(v)
-                ]
+                lists = [v for v in values if isinstance(v, list) and int(step) < len(v)]
+                values = [v[int(step)] for v in lists]
                 continue
             each = chain.from_iterable(v if isinstance(v, list) else [v] for v in values)
             inner = [i for i in each if isinstance(i, dict) and (step == "*" or step in i)]
             values = [v for i in inner for v in (i.values() if step == "*" else [i[step]])]
         if path.endswith("*"):
             return values
-        lists: list[Any] = [[*v.values()] if _is_by_id(v) else v for v in map(_parsed, values)]
-        items = [*chain.from_iterable(v for v in lists if isinstance(v, list))]
+        lists = [v for v in map(_as_list, values) if isinstance(v, list)]
+        items = [*chain.from_iterable(lists)]
         if any(accepts(item) for item in items) if accepts else items:
             return items
-        found = items if any(isinstance(v, list) for v in lists) else found
+        found = items if lists else found
     return found
 
 
-def _parsed(value: Any) -> Any:
-    """A value, or the JSON that it holds as text."""
+def _as_list(value: Any) -> Any:
+    """A value, or the JSON that it holds as text; objects under ids are a list of them."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         with suppress(NotParsed):
-            return parse_value(value)[0]
-    return value
-
-
-def _is_by_id(value: Any) -> bool:
-    """Whether an object stands for a list: its values are objects, under ids."""
-    return (
-        isinstance(value, dict) and bool(value) and all(isinstance(v, dict) for v in value.values())
+            value = parse_value(value)[0]
+    is_by_id = (
+        isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values())
     )
+    return [*value.values()] if is_by_id else value
 
 
 _SEEN, _SAMPLE = 5_000, 20  # values and items that are looked at
@@ -251,26 +241,19 @@ def _is_turn(item: Record) -> bool:
     item = unwrapped(item)
     has_pieces = any(isinstance(item[key], list) for key in keys_of(item, "pieces"))
     who = [key for key in keys_of(item, "speaker") if key not in _WEAK]
-    return (has_text(item) or has_pieces) and bool(
-        who or keys_of(item, "start") or keys_of(item, "time")
-    )
+    marks = who or keys_of(item, "start") or keys_of(item, "time")
+    return bool(marks) and (has_text(item) or has_pieces)
 
 
 def _usual_key(record: Record) -> str:
     """The usual key of turns that a record has; empty where there is none."""
-    for kind, name in ((list, "turns"), (str, "dialogue")):
-        for key in keys_of(record, name):
-            value: Any = record[key]
-            if isinstance(value, kind) and (isinstance(value, str) or _may_be_turns(value)):
+    for key in keys_of(record, "turns"):
+        if isinstance(value := record[key], list):  # of turns, or of conversations with some
+            items = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
+            inner = [any(isinstance(i[k], list) for k in keys_of(i, "turns")) for i in items]
+            if not items or not all(inner) or any(map(_is_turn, items)):
                 return key
-    return ""
-
-
-def _may_be_turns(value: list[Any]) -> bool:
-    """Whether a list holds turns, rather than conversations that hold some."""
-    items = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
-    inner = [any(isinstance(i[key], list) for key in keys_of(i, "turns")) for i in items]
-    return not items or not all(inner) or any(map(_is_turn, items))
+    return next((k for k in keys_of(record, "dialogue") if isinstance(record[k], str)), "")
 
 
 def _holds_turns(record: Record, reader: TurnReader) -> bool:
@@ -293,7 +276,7 @@ def is_message(value: Record, columns: Columns) -> bool:
     if columns.get("text"):
         return has_path(value, columns["text"])
     mapped = columns.get("speaker")
-    usual = (*keys_of(value, "speaker"), *keys_of(value, "start"))
+    usual = keys_of(value, "speaker") or keys_of(value, "start")
     has_speaker = has_path(value, mapped) if mapped else bool(usual)
     if not has_speaker or not (has_text(value) or isinstance(value.get("words"), list)):
         return False
@@ -307,12 +290,13 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     if program.prepare:
         exports = import_module("dialogist.formats.exports")
         record = getattr(exports, program.prepare)(record)
+
+    def is_told(turn: Any) -> bool:
+        return not (isinstance(turn, dict) and reader.left_out(turn))
+
     words = turns_at(record, program.words or WORDS) or []
-    turns = None
-    if program.turns and "turns" not in columns:
-        turns = turns_at(
-            record, program.turns, lambda t: not (isinstance(t, dict) and reader.left_out(t))
-        )
+    is_known = bool(program.turns) and "turns" not in columns
+    turns = turns_at(record, program.turns, is_told) if is_known else None
     is_spoken = bool(words) and (not turns or (program.tagged and any(map(_is_tagged, words))))
     key = program.turns
     value: Any = turns
@@ -337,9 +321,9 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         utterances = named_lines(LINE_END.split(plain_text(value)))
     elif is_spoken:
         utterances = reader.finished(reader.spoken(kept))
+    elif value and not kept:
+        raise BadRecord("no utterances: nothing but internal notes")
     else:
-        if value and not kept:
-            raise BadRecord("no utterances: nothing but internal notes")
         _check_columns(kept, columns, program)
         is_ours = "id" in record and {"turns"} <= record.keys() <= _OURS
         utterances = reader.read(kept, key, is_ours)
@@ -363,13 +347,8 @@ def _opening(record: Record, program: Program, turns: list[Any]) -> list[Any]:
         if isinstance(value, dict):
             return [value]
         if isinstance(value, str) and value.strip():
-            return [
-                {
-                    "author_id": record.get("requester_id"),
-                    "body": value,
-                    "date": record.get("created_at"),
-                }
-            ]
+            author, date = record.get("requester_id"), record.get("created_at")
+            return [{"author_id": author, "body": value, "date": date}]
     return []
 
 
@@ -411,39 +390,34 @@ def _dialogue(
     record: Record, key: str, value: Any, utterances: list[Utterance], reader: TurnReader
 ) -> Dialogue:
     """The dialogue of utterances, with what else its record says."""
-    columns = reader.columns
+    columns, is_program = reader.columns, bool(reader.program.doc)
     turns = value if isinstance(value, list) else []
-    is_there = not reader.program.doc or has_path(record, columns.get("id", ""))
+    is_there = not is_program or has_path(record, columns.get("id", ""))
     identity = _first(record, columns if is_there else {}, "id")
-    summary = _first(record, columns, "summary") if not reader.program.doc else ""
-    used = {key.partition(".")[0], key, identity, summary}
-    extra = record.get("metadata")
-    if isinstance(extra, dict):
-        used.add("metadata")
+    summary = "" if is_program else _first(record, columns, "summary")
     profile, ignored = profile_of(record.get(PROFILE))
-    if isinstance(record.get(PROFILE), dict):
-        used.add(PROFILE)
     facts = {k: v for k in _FACTS if isinstance(v := record.get(k), str | int | float | list)}
-    as_read = (
-        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
-        for turn in turns
-    )
+    if not is_program:
+        inner = [name for name in ("metadata", PROFILE) if isinstance(record.get(name), dict)]
+        facts = other_keys(record, key.partition(".")[0], key, identity, summary, *inner)
+        extra = record.get("metadata")
+        facts |= extra if isinstance(extra, dict) else {}
+        facts |= {PROFILE: ignored} if ignored else {}
     told = require_text(utterances)
     return Dialogue(
         told,
         id=id_under({identity: value_at(record, identity)}, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary)}, summary) if summary else (),
-        metadata=facts
-        if reader.program.doc
-        else {
-            **other_keys(record, *used),
-            **(extra if isinstance(extra, dict) else {}),
-            **({PROFILE: ignored} if ignored else {}),
-        },
+        metadata=facts,
         profile=profile,
-        is_verbatim=len(turns) == len(told)
-        and all(u.text in held for u, held in zip(told, as_read, strict=True)),
+        is_verbatim=len(turns) == len(told) and all(map(_holds, turns, told)),
     )
+
+
+def _holds(turn: Any, utterance: Utterance) -> bool:
+    """Whether a turn as it was read has the text of its utterance."""
+    texts = turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
+    return utterance.text in texts
 
 
 def id_refusal(

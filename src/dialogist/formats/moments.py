@@ -6,11 +6,11 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
-_MONTHS = (
-    "jan|ene|gen|янв feb|fév|fev|фев mar|mär|мар apr|abr|avr|апр may|mai|mag|мая "
-    "jun|juin|giu|июн jul|juil|lug|июл aug|ago|aoû|авг sep|set|сен oct|okt|ott|out|окт "
-    "nov|ноя dec|dez|dic|déc|дек"
-)
+from dialogist.language.tokens import word_table
+
+LISTS = word_table("files")
+"""Words of many languages in headers, dates and pages, by name."""
+_MONTHS = LISTS["months"]
 _NAMED = [re.compile(rf"(?:{names})", re.IGNORECASE) for names in _MONTHS.split()]
 _MONTH = rf"(?:{_MONTHS.replace(' ', '|')})[^\W\d_]{{0,7}}\.?"
 _GAP = r"\s?(?:[./\-]|年|년|月|월)\s?"
@@ -35,14 +35,8 @@ _SPAN = re.compile(r"(?:(\d{1,3})\s?h\s?)?(?:(\d{1,3})\s?m(?:in)?\s?)?(\d{1,5}(?
 _ZONE = re.compile(
     r"(?<=\d)\s?(?:UTC|GMT)?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b"
 )
-_SECOND_HALF = re.compile(
-    r"p\.?\s?m|下午|午後|오후|中午|晚上|傍晚|μ\.?\s?μ|ب\.ظ|\bم\b|chiều|tối|अपराह्न|\bös\b|\bptg\b",
-    re.IGNORECASE,
-)
-_FIRST_HALF = re.compile(
-    r"a\.?\s?m|上午|午前|오전|凌晨|早上|清晨|π\.?\s?μ|ق\.ظ|\bص\b|sáng|पूर्वाह्न|\böö\b|\bpg\b",
-    re.IGNORECASE,
-)
+_SECOND_HALF = re.compile(LISTS["second half"], re.IGNORECASE)
+_FIRST_HALF = re.compile(LISTS["first half"], re.IGNORECASE)
 # Elsewhere days have a zero, "pm" is small, or the day has 24 hours.
 _AMERICAN = re.compile(r"(?<!\d)[1-9]/\d{1,2}/\d{2,4},? .*\d\s?[AP]M|\d\s?[AP]M,? [1-9]/\d{1,2}/")
 _SAMPLE = 100  # stamps that are looked at for it

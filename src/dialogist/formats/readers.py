@@ -16,6 +16,7 @@ from typing import BinaryIO
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.fields import SEPARATOR, delimiter_of, folded_key, keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
+from dialogist.formats.moments import LISTS
 from dialogist.formats.read_options import (
     ProblemReporter,
     ReadOptions,
@@ -34,7 +35,7 @@ from dialogist.formats.source import (
 )
 from dialogist.formats.speaker_lines import has_speakers
 from dialogist.formats.transcripts import DIVIDER, TIMING, is_headed
-from dialogist.language.tokens import counted
+from dialogist.language.tokens import counted, listed
 from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue
 
@@ -331,11 +332,8 @@ def _json_format(head: FileHead) -> str:
     return plain if any(find_turns(record)) else ""
 
 
-_MAIL = re.compile(
-    r"(?:from|von|de|da|van|från|от|发件人|差出人)\s?[:：]|wrote|schrieb|écrit|escribió|scritto|schreef"
-    r"|escreveu|skrev|написал|写道",
-    re.IGNORECASE,
-)
+_FROM = "|".join(listed(LISTS["mail from"]))
+_MAIL = re.compile(rf"(?:{_FROM})\s?[:：]|{LISTS['wrote']}", re.IGNORECASE)
 _CLOCK = re.compile(r"\d:\d\d")
 _PAGE = re.compile(r"\s*(?:<\?xml[^<>]{0,200}>\s*)?<(?:!doctype html|html)", re.IGNORECASE)
 _TTML = re.compile(r"\s*(?:<\?xml[^<>]{0,200}\?>\s*)?(?:<!--[^<>]{0,2000}-->\s*)?<(?:tt:)?tt[\s>]")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialogist.formats.moments import times_of_stamps
+from dialogist.formats.moments import LISTS, times_of_stamps
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
@@ -48,21 +48,9 @@ _SENTENCE_IN_NAME = re.compile(
     r"[!?;,]|(?i:(?<!\bmr)(?<!\bms)(?<!\bdr)(?<!\bmrs)(?<!\bprof))(?<!\b[A-Z])\.\s"
 )
 _TWO_NAMES = re.compile(r"[\w'’.-]+(?: [\w'’.-]+)?, [\w'’.-]+(?: [\w'’.-]+)?")
-_NOT_NAMES = word_set("""
-note nb ps p.s. re fwd fyi warning update edit eg e.g. ie i.e. subject http https www source example
-tip hint question answer summary conclusion result total price time date address phone tel email url
-important reminder ingredients step option first second third finally
-""")
-# What stands above a transcript or an e-mail. Somebody may be called so, but comes back then.
-_HEADERS = """
-present|attendees|attending|participants|apologies|absent|regrets|minutes|minutes of the meeting|
-meeting|meeting minutes|meeting notes|meeting title|agenda|topic|title|venue|location|place|room|
-duration|recorded|recording|transcript|transcription|started|ended|start|end|start time|end time|
-created|status|priority|language|channel|queue|project|organizer|organiser|minute taker|note taker|
-call id|case id|chat id|ticket id|ticket|from|to|cc|bcc|sent|name|age|city|zip|country|department|
-decisions|decision|actions|action|action items|next meeting|next steps|type|id
-"""
-HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
+_NOT_NAMES = word_set(LISTS["no names"])
+HEADER_WORDS = frozenset(map(str.strip, LISTS["headings"].split("|")))
+"""What stands above a transcript or an e-mail. Somebody called so comes back."""
 _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
