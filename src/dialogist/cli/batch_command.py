@@ -11,46 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dialogist.cli.console import Meter, note
-from dialogist.cli.flags import (
-    AllowNetwork,
-    Cache,
-    Evidence,
-    Focus,
-    FormName,
-    LengthName,
-    Mask,
-    MaskNames,
-    PerspectiveName,
-    PromptFile,
-    Quiet,
-    SendUnmasked,
-    Speaker,
-    UnsupportedName,
-    VerifierName,
-    Verify,
-    Words,
-    WriterName,
-    open_summarizer,
-    summary_options,
-)
-from dialogist.cli.inputs import (
-    Column,
-    Encoding,
-    InputFormat,
-    InternalNotes,
-    OneDialogue,
-    Sorted,
-    Where,
-    check_apart,
-    expected_records,
-    note_of_reading,
-    read_options,
-)
+from dialogist.cli.flags import Quiet, ReadFlags, SummaryFlags, grouped
+from dialogist.cli.inputs import check_apart, expected_records, note_of_reading
 from dialogist.cli.summarize_command import tally
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue, Sent, SummaryOptions, to_json
-from dialogist.writers import writer_names
 
 if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
@@ -63,7 +29,10 @@ if TYPE_CHECKING:
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
 
+@grouped
 def batch(
+    how: SummaryFlags,
+    read_as: ReadFlags,
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -128,30 +97,9 @@ def batch(
         float,
         typer.Option(min=1, help="Seconds for a dialogue after which its worker is replaced."),
     ] = 600,
-    writer: WriterName = "highlights",
-    verify: Verify = "auto",
-    verifier: VerifierName = "",
-    unsupported: UnsupportedName = "quote",
-    prompt: PromptFile = None,
-    cache: Cache = None,
-    send_unmasked: SendUnmasked = False,
-    form: FormName = None,
-    length: LengthName = "medium",
-    words: Words = None,
-    focus: Focus = None,
-    perspective: PerspectiveName = None,
-    speaker: Speaker = None,
-    evidence: Evidence = True,
-    mask: Mask = None,
-    mask_names: MaskNames = "none",
-    input_format: InputFormat = "auto",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = "",
-    one_dialogue: OneDialogue = False,
-    by_neighbours: Sorted = False,
-    internal_notes: InternalNotes = False,
-    allow_network: AllowNetwork = False,
+    evidence: Annotated[
+        bool, typer.Option(help="Show what each statement rests on, and its verdict.")
+    ] = True,
     quiet: Quiet = False,
 ) -> int:
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
@@ -159,6 +107,7 @@ def batch(
     from dialogist.batch.journal import known_inputs
     from dialogist.batch.sources import Since, items_of, origins_of, shown_name
     from dialogist.batch.work import SummaryWork
+    from dialogist.summarizer import Summarizer
 
     if engine != "ray" and address:
         raise UsageError("--address goes with --engine ray")
@@ -167,27 +116,15 @@ def batch(
     if not output and sample is None:
         raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
     check_apart(output, inputs)
-    options = summary_options(
-        speaker, length, words, focus, perspective, mask, mask_names, evidence, unsupported
-    )
-    named = writer_names(writer, verify, verifier, prompt, cache, send_unmasked)
-    read = read_options(
-        input_format,
-        column,
-        where,
-        encoding,
-        one_dialogue=one_dialogue,
-        by_neighbours=by_neighbours,
-        internal_notes=internal_notes,
-    )
-    summarizer = open_summarizer(named, form)
+    options, read = how.options(evidence), read_as.options()
+    summarizer = Summarizer(*how.writers(), how.form)
     recent = None if since is None else Since.parse(since)
     if sample is not None:
         origins = origins_of(inputs, recent, (), note)
         return _show_sample(summarizer, options, origins, read, sample)
     folder, sink = _destination(output, state, format)
     plan = JobPlan(
-        SummaryWork(*named, options, summarizer.form),
+        SummaryWork(*how.writers(), options, summarizer.form),
         folder,
         sink,
         workers,

@@ -9,19 +9,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 import typer
 
-from dialogist.cli.flags import OutputFile, Quiet
-from dialogist.cli.inputs import (
-    Column,
-    Encoding,
-    Files,
-    InputFormat,
-    InputReading,
-    InternalNotes,
-    OneDialogue,
-    Where,
-    read_options,
-    sources_of,
-)
+from dialogist.cli.flags import OutputFile, Quiet, ReadFlags, grouped
+from dialogist.cli.inputs import Files, InputReading, sources_of
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError
 from dialogist.records import FIRST_INSTANT, Dialogue
@@ -32,7 +21,9 @@ _ASKED = ("assistant", "agent", "doctor", "nurse", "interviewer")
 _SHOWN = 3.0  # seconds of the last cue, where its end is not known
 
 
+@grouped
 def convert(
+    read: ReadFlags,
     files: Files = None,
     to: Annotated[
         Target,
@@ -43,23 +34,9 @@ def convert(
     ] = "jsonl",
     output: OutputFile = None,
     quiet: Quiet = False,
-    input_format: InputFormat = "auto",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = "",
-    one_dialogue: OneDialogue = False,
-    internal_notes: InternalNotes = False,
 ) -> int:
     """Write dialogues in another format, a line of JSON each; WebVTT holds but one."""
-    read = read_options(
-        input_format,
-        column,
-        where,
-        encoding,
-        one_dialogue=one_dialogue,
-        internal_notes=internal_notes,
-    )
-    reading = InputReading(read)
+    reading = InputReading(read.options())
     dialogues = reading.dialogues(sources_of(files, output))
     with output_to(output):
         for number, dialogue in enumerate(dialogues):

@@ -10,20 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from dialogist.cli.console import Meter, filtered, tracked
-from dialogist.cli.flags import FactsForm, OutputFile, Quiet
-from dialogist.cli.inputs import (
-    Column,
-    Encoding,
-    InputFormat,
-    InternalNotes,
-    OneDialogue,
-    Sorted,
-    Strict,
-    Where,
-    expected_records,
-    read_options,
-    sources_of,
-)
+from dialogist.cli.flags import FactsForm, OutputFile, Quiet, ReadFlags, Strict, grouped
+from dialogist.cli.inputs import expected_records, sources_of
 from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import DataError
 from dialogist.language.tokens import count_words, counted
@@ -44,33 +32,19 @@ FINDINGS = {
 _EXAMPLES = 5
 
 
+@grouped
 def check(
+    read: ReadFlags,
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
     output: OutputFile = None,
     format: FactsForm = None,
     quiet: Quiet = False,
-    input_format: InputFormat = "auto",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = "",
-    one_dialogue: OneDialogue = False,
-    by_neighbours: Sorted = False,
-    internal_notes: InternalNotes = False,
     strict: Strict = False,
 ) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
     kind = output_format_of(output, format, Facts.text)
-    read = read_options(
-        input_format,
-        column,
-        where,
-        encoding,
-        one_dialogue=one_dialogue,
-        by_neighbours=by_neighbours,
-        internal_notes=internal_notes,
-        strict=strict,
-    )
-    reports = {str(file): checked(file, read) for file in sources_of(files, output)}
+    options = read.options(strict)
+    reports = {str(file): checked(file, options) for file in sources_of(files, output)}
     with output_to(output):
         if kind is Facts.json:
             typer.echo(json.dumps(reports, ensure_ascii=False, indent=2))

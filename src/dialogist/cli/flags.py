@@ -1,13 +1,17 @@
-"""Flags that several commands share."""
+"""Flags that several commands share: one by one, and in groups (`grouped`)."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from dialogist.cli.console import silence
-from dialogist.cli.inputs import pairs
 from dialogist.cli.output_formats import Facts
+from dialogist.errors import UsageError
 from dialogist.records import (
     Length,
     MaskedNames,
@@ -16,9 +20,10 @@ from dialogist.records import (
     SummaryOptions,
     Unsupported,
 )
+from dialogist.writers import writer_names
 
 if TYPE_CHECKING:
-    from dialogist.summarizer import Summarizer
+    from dialogist.formats import ReadOptions
 
 FORMAT_HELP = "Form of the output (default: by the suffix of --output, else {usual})."
 
@@ -62,135 +67,239 @@ AllowNetwork = Annotated[
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),
 ]
-WriterName = Annotated[
-    str,
-    typer.Option(
-        "--writer",
-        envvar="DIALOGIST_WRITER",
-        help="Who writes: highlights (quotes, the default), ollama:MODEL, llamacpp, vllm:MODEL, "
-        "openai:URL#MODEL, a file of summaries; `dialogist writers` lists all.",
-    ),
-]
-_PANEL = "Writer and proof"
-Verify = Annotated[
-    Literal["auto", "model", "local", "rules"],
-    typer.Option(
-        help="Who judges what is written: the writer's own model (auto, if it is one), or sure "
-        "rules alone.",
-        envvar="DIALOGIST_VERIFY",
-        rich_help_panel=_PANEL,
-    ),
-]
-VerifierName = Annotated[
-    str,
-    typer.Option(
-        "--verifier",
-        metavar="WRITER",
-        envvar="DIALOGIST_VERIFIER",
-        help="Another language model judges, named as for --writer.",
-        rich_help_panel=_PANEL,
-    ),
-]
-UnsupportedName = Annotated[
-    Unsupported,
-    typer.Option(
-        "--unsupported",
-        envvar="DIALOGIST_UNSUPPORTED",
-        help="What nothing supports: replace it by what was said, mark it, or drop it.",
-        rich_help_panel=_PANEL,
-    ),
-]
-PromptFile = Annotated[
-    Path | None,
-    typer.Option("--prompt", help="Another prompt for a language model.", rich_help_panel=_PANEL),
-]
-Cache = Annotated[
-    str | None,
-    typer.Option(
-        metavar="on|off|FOLDER",
-        help="Where answers that were paid for are kept.",
-        rich_help_panel=_PANEL,
-    ),
-]
-SendUnmasked = Annotated[
-    bool,
-    typer.Option(
-        "--send-unmasked",
-        help="Send dialogues to another machine without masks.",
-        rich_help_panel="Privacy",
-    ),
-]
-FormName = Annotated[
-    str | None,
-    typer.Option("--form", "--template", "-t", help="Fill a form: its name or YAML file."),
-]
-Focus = Annotated[str | None, typer.Option(help="Only what is about one speaker.")]
-PerspectiveName = Annotated[
-    Perspective | None, typer.Option("--perspective", help="Call people by name or by role.")
-]
-Speaker = Annotated[
-    list[str] | None,
-    typer.Option(metavar="OLD=NEW", help="Call a speaker otherwise. Repeatable."),
-]
-LengthName = Annotated[Length, typer.Option("--length", help="How long the summary is.")]
-Words = Annotated[int | None, typer.Option(min=1, help="At most N words, in whole statements.")]
-Evidence = Annotated[
-    bool,
-    typer.Option(
-        "--evidence/--no-evidence", help="Show what each statement rests on, and its verdict."
-    ),
-]
-EvidenceForm = Annotated[
-    Literal["times", "numbers"],
-    typer.Option(
-        "--evidence",
-        help="Call what statements rest on by its time, where that is known, or by its number.",
-    ),
-]
-NoEvidence = Annotated[
-    bool,
-    typer.Option("--no-evidence", help="Do not show what statements rest on, nor verdicts."),
-]
-Mask = Annotated[
-    MaskStage | None,
-    typer.Option(
-        help="Mask personal data in what the writer reads or in what is shown.",
-        rich_help_panel="Privacy",
-    ),
-]
 MaskNames = Annotated[
     MaskedNames, typer.Option(help="Whose names to mask as well.", rich_help_panel="Privacy")
 ]
+_WRITER, _INPUT = "Writer and proof", "Input"
 
 
-def summary_options(
-    speaker: list[str] | None = None,
-    length: Length = "medium",
-    words: int | None = None,
-    focus: str | None = None,
-    perspective: Perspective | None = None,
-    mask: MaskStage | None = None,
-    mask_names: MaskedNames = "none",
-    evidence: bool = True,
-    unsupported: Unsupported = "quote",
-) -> SummaryOptions:
-    """The flags as options of a summary.
+@dataclass(frozen=True, slots=True)
+class SummaryFlags:
+    """Who writes, who judges it, and how summaries look."""
+
+    writer: Annotated[
+        str,
+        typer.Option(
+            envvar="DIALOGIST_WRITER",
+            help="Who writes: highlights (quotes, the default), ollama:MODEL, llamacpp, "
+            "vllm:MODEL, openai:URL#MODEL, a file of summaries; `dialogist writers` lists all.",
+        ),
+    ] = "highlights"
+    verify: Annotated[
+        Literal["auto", "model", "local", "rules"],
+        typer.Option(
+            envvar="DIALOGIST_VERIFY",
+            help="Who judges what is written: the writer's own model (auto, if it is one), or sure "
+            "rules alone.",
+            rich_help_panel=_WRITER,
+        ),
+    ] = "auto"
+    verifier: Annotated[
+        str,
+        typer.Option(
+            metavar="WRITER",
+            envvar="DIALOGIST_VERIFIER",
+            help="Another language model judges, named as for --writer.",
+            rich_help_panel=_WRITER,
+        ),
+    ] = ""
+    unsupported: Annotated[
+        Unsupported,
+        typer.Option(
+            envvar="DIALOGIST_UNSUPPORTED",
+            help="What nothing supports: replace it by what was said, mark it, or drop it.",
+            rich_help_panel=_WRITER,
+        ),
+    ] = "quote"
+    prompt: Annotated[
+        Path | None,
+        typer.Option(help="Another prompt for a language model.", rich_help_panel=_WRITER),
+    ] = None
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|off|FOLDER",
+            help="Where answers that were paid for are kept.",
+            rich_help_panel=_WRITER,
+        ),
+    ] = None
+    send_unmasked: Annotated[
+        bool,
+        typer.Option(
+            "--send-unmasked",
+            help="Send dialogues to another machine without masks.",
+            rich_help_panel="Privacy",
+        ),
+    ] = False
+    form: Annotated[
+        str | None,
+        typer.Option("--form", "--template", "-t", help="Fill a form: its name or YAML file."),
+    ] = None
+    length: Annotated[Length, typer.Option(help="How long the summary is.")] = "medium"
+    words: Annotated[
+        int | None, typer.Option(min=1, help="At most N words, in whole statements.")
+    ] = None
+    focus: Annotated[str | None, typer.Option(help="Only what is about one speaker.")] = None
+    perspective: Annotated[
+        Perspective | None, typer.Option(help="Call people by name or by role.")
+    ] = None
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Call a speaker otherwise. Repeatable."),
+    ] = None
+    mask: Annotated[
+        MaskStage | None,
+        typer.Option(
+            help="Mask personal data in what the writer reads or in what is shown.",
+            rich_help_panel="Privacy",
+        ),
+    ] = None
+    mask_names: MaskNames = "none"
+    allow_network: AllowNetwork = False
+
+    def options(self, evidence: bool) -> SummaryOptions:
+        """What they say of summaries.
+
+        Raises:
+            UsageError: a --speaker is not OLD=NEW, or flags do not go together.
+        """
+        return SummaryOptions(
+            self.length,
+            self.words,
+            self.focus,
+            self.perspective,
+            pairs(self.speaker, "--speaker", "OLD=NEW"),
+            self.mask,
+            self.mask_names,
+            evidence,
+            self.unsupported,
+        )
+
+    def writers(self) -> tuple[str, str]:
+        """The names of writer and verifier, as `dialogist.summarizer.Summarizer` takes them."""
+        return writer_names(
+            self.writer, self.verify, self.verifier, self.prompt, self.cache, self.send_unmasked
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFlags:
+    """How input files are read."""
+
+    input_format: Annotated[
+        str,
+        typer.Option(
+            help="Format of the input: auto, or a name that `data check` lists.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = "auto"
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KEY",
+            help="Which key or column holds id, dialogue, turns, speaker, text, role, summary. KEY "
+            "may be a path (author.name). Repeatable.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Read only such records, rows or turns; KEY!=VALUE: only others. Repeatable.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None
+    encoding: Annotated[
+        str,
+        typer.Option(
+            help="Encoding of the input (default: found by its bytes).", rich_help_panel=_INPUT
+        ),
+    ] = ""
+    one_dialogue: Annotated[
+        bool,
+        typer.Option(
+            "--one-dialogue", help="Each whole file is one dialogue.", rich_help_panel=_INPUT
+        ),
+    ] = False
+    by_neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--sorted",
+            help="Rows of a dialogue follow each other: read as a stream, not in memory.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = False
+    internal_notes: Annotated[
+        bool,
+        typer.Option(
+            "--include-internal",
+            "--internal-notes",
+            help="Tell internal and private notes, too.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = False
+
+    def options(self, strict: bool = False) -> "ReadOptions":
+        """What they say, as options.
+
+        Raises:
+            UsageError: a --column is not NAME=KEY, or names no known column; a --where is none.
+        """
+        from dialogist.formats import Condition, ReadOptions
+
+        return ReadOptions(
+            format=self.input_format,
+            columns=pairs(self.column, "--column", "NAME=KEY"),
+            where=tuple(map(Condition.parse, self.where or [])),
+            encoding=self.encoding,
+            one_dialogue=self.one_dialogue,
+            by_neighbours=self.by_neighbours,
+            internal_notes=self.internal_notes,
+            strict=strict,
+        )
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first bad record.", rich_help_panel=_INPUT)
+]
+
+
+def pairs(entries: list[str] | None, flag: str, form: str) -> dict[str, str]:
+    """A repeated flag of ``NAME=VALUE`` as a mapping.
 
     Raises:
-        UsageError: a --speaker is not OLD=NEW, or flags do not go together.
+        UsageError: one has another form, or a name comes twice.
     """
-    names = pairs(speaker, "--speaker", "OLD=NEW")
-    return SummaryOptions(
-        length, words, focus, perspective, names, mask, mask_names, evidence, unsupported
-    )
+    values: dict[str, str] = {}
+    for entry in entries or []:
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals or not name or not value:
+            raise UsageError(f"{flag} {entry}: write it as {form}")
+        if name in values:
+            raise UsageError(f"{flag} {entry}: '{name}' is given twice")
+        values[name] = value
+    return values
 
 
-def open_summarizer(writer: tuple[str, str], form: str | None) -> "Summarizer":
-    """A summarizer by the flags.
+def grouped(command: Callable[..., int]) -> Callable[..., int]:
+    """A command for typer, where each parameter that is a group stands for the flags in it."""
+    parameters, groups = list[inspect.Parameter](), dict[str, Any]()
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind: Any = parameter.annotation
+        if hasattr(kind, "__dataclass_fields__"):
+            groups[name] = kind, inspect.signature(kind).parameters
+            parameters += groups[name][1].values()
+        else:
+            parameters.append(parameter)
 
-    Raises:
-        DialogistError: see `dialogist.summarizer.Summarizer`.
-    """
-    from dialogist.summarizer import Summarizer
+    @wraps(command)
+    def flat(**given: Any) -> int:
+        for name, (kind, flags) in groups.items():
+            given[name] = kind(**{flag: given.pop(flag) for flag in flags})
+        return command(**given)
 
-    return Summarizer(*writer, form)
+    named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    flat.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    flat.__annotations__ = {p.name: p.annotation for p in named}
+    return flat

@@ -1,4 +1,4 @@
-"""The input files of a command: the flags that say how they are read, and reading them."""
+"""The input files of a command, and reading them."""
 
 import os
 import sys
@@ -16,107 +16,10 @@ from dialogist.records import Dialogue
 if TYPE_CHECKING:
     from dialogist.formats import ReadOptions, ReadProblem
 
-_PANEL = "Input"
-
 Files = Annotated[
     list[Path] | None,
     typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
 ]
-InputFormat = Annotated[
-    str,
-    typer.Option(
-        help="Format of the input: auto, or a name that `data check` lists.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=KEY",
-        help="Which key or column holds id, dialogue, turns, speaker, text, role, summary. KEY may "
-        "be a path (author.name). Repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE",
-        help="Read only such records, rows or turns; KEY!=VALUE: only others. Repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Encoding = Annotated[
-    str,
-    typer.Option(
-        help="Encoding of the input (default: found by its bytes).", rich_help_panel=_PANEL
-    ),
-]
-OneDialogue = Annotated[
-    bool,
-    typer.Option("--one-dialogue", help="Each whole file is one dialogue.", rich_help_panel=_PANEL),
-]
-Sorted = Annotated[
-    bool,
-    typer.Option(
-        "--sorted",
-        help="Rows of a dialogue follow each other: read as a stream, not in memory.",
-        rich_help_panel=_PANEL,
-    ),
-]
-InternalNotes = Annotated[
-    bool,
-    typer.Option(
-        "--include-internal",
-        "--internal-notes",
-        help="Tell internal and private notes, too.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Stop at the first bad record.", rich_help_panel=_PANEL),
-]
-
-
-def read_options(
-    input_format: str = "auto",
-    column: Sequence[str] | None = None,
-    where: Sequence[str] | None = None,
-    encoding: str = "",
-    **switches: bool,
-) -> "ReadOptions":
-    """The reading flags as options; ``switches`` are those of `ReadOptions`.
-
-    Raises:
-        UsageError: a --column is not NAME=KEY, or names no known column; a --where is none.
-    """
-    from dialogist.formats import Condition, ReadOptions
-
-    return ReadOptions(
-        format=input_format,
-        columns=pairs(column, "--column", "NAME=KEY"),
-        where=tuple(map(Condition.parse, where or [])),
-        encoding=encoding,
-        **switches,
-    )
-
-
-def pairs(entries: Sequence[str] | None, flag: str, form: str) -> dict[str, str]:
-    """A repeated flag of ``NAME=VALUE`` as a mapping.
-
-    Raises:
-        UsageError: one has another form, or a name comes twice.
-    """
-    values: dict[str, str] = {}
-    for entry in entries or []:
-        name, equals, value = (part.strip() for part in entry.partition("="))
-        if not equals or not name or not value:
-            raise UsageError(f"{flag} {entry}: write it as {form}")
-        if name in values:
-            raise UsageError(f"{flag} {entry}: '{name}' is given twice")
-        values[name] = value
-    return values
 
 
 def sources_of(files: Sequence[Path] | None, output: Path | str | None = None) -> list[Path]:

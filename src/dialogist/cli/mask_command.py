@@ -13,21 +13,16 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import FORMAT_HELP, MaskNames, OutputFile, Quiet
-from dialogist.cli.inputs import (
-    Column,
-    Encoding,
-    Files,
-    InputFormat,
-    InputReading,
-    InternalNotes,
-    OneDialogue,
-    Sorted,
+from dialogist.cli.flags import (
+    FORMAT_HELP,
+    MaskNames,
+    OutputFile,
+    Quiet,
+    ReadFlags,
     Strict,
-    Where,
-    read_options,
-    sources_of,
+    grouped,
 )
+from dialogist.cli.inputs import Files, InputReading, sources_of
 from dialogist.cli.output_formats import Records, output_format_of, output_to
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, temporary_for
@@ -39,7 +34,9 @@ if TYPE_CHECKING:
     from dialogist.privacy.restoring import KeptTables
 
 
+@grouped
 def mask(
+    read: ReadFlags,
     files: Files = None,
     kinds: Annotated[
         str,
@@ -81,13 +78,6 @@ def mask(
         ),
     ] = None,
     quiet: Quiet = False,
-    input_format: InputFormat = "auto",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = "",
-    one_dialogue: OneDialogue = False,
-    by_neighbours: Sorted = False,
-    internal_notes: InternalNotes = False,
     strict: Strict = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
@@ -99,18 +89,8 @@ def mask(
             typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")
         return 0
     form = output_format_of(output, format, Records.jsonl)
-    read = read_options(
-        input_format,
-        column,
-        where,
-        encoding,
-        one_dialogue=one_dialogue,
-        by_neighbours=by_neighbours,
-        internal_notes=internal_notes,
-        strict=strict,
-    )
     privacy = privacy_of(kinds, names, pack or [], level, allow or [], deny or [])
-    reading = InputReading(read)
+    reading = InputReading(read.options(strict))
     sources = sources_of(files, output)
     if restore is not None:
         masks = (kinds, names != "none", level != "medium", allow, deny, pack, table)

@@ -8,51 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dialogist.cli.console import Meter, note, tell_failures
 from dialogist.cli.flags import (
     FORMAT_HELP,
-    AllowNetwork,
-    Cache,
-    EvidenceForm,
-    Focus,
-    FormName,
-    LengthName,
-    Mask,
-    MaskNames,
-    NoEvidence,
     OutputFile,
-    PerspectiveName,
-    PromptFile,
     Quiet,
-    SendUnmasked,
-    Speaker,
-    UnsupportedName,
-    VerifierName,
-    Verify,
-    Words,
-    WriterName,
-    open_summarizer,
-    summary_options,
-)
-from dialogist.cli.inputs import (
-    Column,
-    Encoding,
-    Files,
-    InputFormat,
-    InputReading,
-    InternalNotes,
-    OneDialogue,
-    Sorted,
+    ReadFlags,
     Strict,
-    Where,
-    expected_records,
-    read_options,
-    sources_of,
+    SummaryFlags,
+    grouped,
 )
+from dialogist.cli.inputs import Files, InputReading, expected_records, sources_of
 from dialogist.cli.output_formats import (
     OutputFormat,
     is_file,
@@ -63,29 +33,26 @@ from dialogist.cli.output_formats import (
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue
-from dialogist.writers import writer_names
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
 
 
+@grouped
 def summarize_files(
+    how: SummaryFlags,
+    read: ReadFlags,
     files: Files = None,
-    writer: WriterName = "highlights",
-    verify: Verify = "auto",
-    verifier: VerifierName = "",
-    unsupported: UnsupportedName = "quote",
-    prompt: PromptFile = None,
-    cache: Cache = None,
-    send_unmasked: SendUnmasked = False,
-    form: FormName = None,
-    length: LengthName = "medium",
-    words: Words = None,
-    focus: Focus = None,
-    perspective: PerspectiveName = None,
-    speaker: Speaker = None,
-    evidence: EvidenceForm = "times",
-    no_evidence: NoEvidence = False,
+    evidence: Annotated[
+        Literal["times", "numbers"],
+        typer.Option(
+            help="Call what statements rest on by its time, where that is known, or by its number."
+        ),
+    ] = "times",
+    no_evidence: Annotated[
+        bool,
+        typer.Option("--no-evidence", help="Do not show what statements rest on, nor verdicts."),
+    ] = False,
     output: OutputFile = None,
     format: Annotated[
         OutputFormat | None,
@@ -110,17 +77,7 @@ def summarize_files(
         ),
     ] = False,
     quiet: Quiet = False,
-    mask: Mask = None,
-    mask_names: MaskNames = "none",
-    input_format: InputFormat = "auto",
-    column: Column = None,
-    where: Where = None,
-    encoding: Encoding = "",
-    one_dialogue: OneDialogue = False,
-    by_neighbours: Sorted = False,
-    internal_notes: InternalNotes = False,
     strict: Strict = False,
-    allow_network: AllowNetwork = False,
 ) -> int:
     """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.render import CSV_COLUMNS, MORE_COLUMNS, rendered
@@ -133,30 +90,12 @@ def summarize_files(
     )
     if resume and not is_resumable:
         raise UsageError("--resume goes with --output FILE.jsonl")
-    options = summary_options(
-        speaker,
-        length,
-        words,
-        focus,
-        perspective,
-        mask,
-        mask_names,
-        evidence=not no_evidence,
-        unsupported=unsupported,
-    )
-    named = writer_names(writer, verify, verifier, prompt, cache, send_unmasked)
-    read = read_options(
-        input_format,
-        column,
-        where,
-        encoding,
-        one_dialogue=one_dialogue,
-        by_neighbours=by_neighbours,
-        internal_notes=internal_notes,
-        strict=strict,
-    )
+    options = how.options(evidence=not no_evidence)
+    named, chosen = how.writers(), read.options(strict)
     sources = sources_of(files, output)
-    summarizer = open_summarizer(named, form)
+    from dialogist.summarizer import Summarizer
+
+    summarizer = Summarizer(*named, how.form)
     sections = [s.title for s in summarizer.form.sections] if summarizer.form else []
     known = (*CSV_COLUMNS, *sections, *MORE_COLUMNS)
     wanted = [name.strip() for name in columns.split(",") if name.strip()]
@@ -167,7 +106,7 @@ def summarize_files(
             )
     wanted = wanted or [*CSV_COLUMNS, *sections]
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
-    reading = InputReading(read, watched=False)
+    reading = InputReading(chosen, watched=False)
     dialogues = reading.dialogues(sources)
     total = expected_records(sources)
     shows_times = evidence == "times" or kind in (OutputFormat.json, OutputFormat.jsonl)
