@@ -1,11 +1,10 @@
-"""Strict configuration: one base class, YAML in and out, dotted overrides, helpful refusals.
+"""Strict configuration: one base class, YAML in and out, helpful refusals.
 
 Each configuration class lives beside the code it configures and inherits from `Config`; a recipe
 composes them. Unknown keys are errors that name the nearest valid key.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
@@ -25,7 +24,6 @@ from dialogist.errors import ConfigError, nearest
 
 _TEXT = "constrained-str"  # pydantic's tag for a text that is a member of a union
 _LONGEST = 60  # characters of a value in an error
-_EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class Config(BaseModel):
@@ -175,43 +173,6 @@ def _shown(value: Any) -> str:
     """A value as it is written, or the first of it: an error is one line."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """Apply ``a.b=c`` assignments; the value is read as YAML (``1e-4``, ``true``, ``[1, 2]``).
-
-    Raises:
-        ConfigError: an assignment without ``=``, or a path through something that is no mapping.
-    """
-    result: dict[str, Any] = _copy(values)
-    for assignment in assignments:
-        path, equals, text = assignment.partition("=")
-        if not equals or not path:
-            raise ConfigError(f"--set {assignment}: write it as key.key=value")
-        *parents, last = path.split(".")
-        here = result
-        for part in parents:
-            here = here.setdefault(part, {})
-            if not isinstance(here, dict):
-                raise ConfigError(f"--set {assignment}: '{part}' is a value, it has no keys")
-        here[last] = _scalar(text)
-    return result
-
-
-def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _copy(v) if isinstance(v, Mapping) else v for k, v in values.items()}
-
-
-def _scalar(text: str) -> Any:
-    """YAML's reading of a value, and ``1e-4`` as a number (YAML 1.1 wants ``1.0e-4``)."""
-    if text.startswith("#"):  # to YAML a comment, to whoever typed it a value
-        return text
-    if _EXPONENT.fullmatch(text):
-        return float(text)
-    try:
-        return yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):
-        return text
 
 
 # Types of fields that several files of people's own have.

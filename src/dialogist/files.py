@@ -6,7 +6,7 @@ What is being written stands under a temporary name, is synced to disk, and is r
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,12 +85,6 @@ def alone_in(folder: Path, work: str) -> Iterator[None]:
         except OSError:
             raise UsageError(f"{folder}: another process is {work} here") from None
         yield
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """The last part of each path without its suffixes; where two are alike, the whole path."""
-    short = [Path(name).name.partition(".")[0] or name for name in names]
-    return [s if short.count(s) == 1 else name for s, name in zip(short, names, strict=True)]
 
 
 NETWORK = "DIALOGIST_ALLOW_NETWORK"

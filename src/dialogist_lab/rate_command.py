@@ -27,7 +27,7 @@ def make_page(
     prediction_key: Annotated[str, typer.Option(help="Key of the prediction in the files.")] = "",
 ) -> int:
     """Make an HTML page on which people compare two systems without knowing whose is which."""
-    from dialogist.files import short_names, writing
+    from dialogist.files import writing
     from dialogist_lab.evaluation.judgements import rating_page
     from dialogist_lab.evaluation.systems import beside, read_data, read_predictions
 
@@ -40,7 +40,7 @@ def make_page(
     pairs = [(x, y) for x, y in both if not (x.missing or y.missing)]
     if len(pairs) < len(dialogues):
         note(f"{len(pairs)} of {len(dialogues)} dialogues have a summary of both systems")
-    names = short_names([str(a), str(b)])
+    names = _short_names([str(a), str(b)])
     page, shown, identical = rating_page(pairs, (names[0], names[1]), count, seed)
     if not shown:
         raise DataError(f"{a} and {b}: say the same about every dialogue")
@@ -129,3 +129,9 @@ def annotate(
         "save the summaries there, then: dialogist finetune summaries.jsonl --output FOLDER"
     )
     return 0
+
+
+def _short_names(names: list[str]) -> list[str]:
+    """The last part of each path without its suffixes; where two are alike, the whole path."""
+    short = [Path(name).name.partition(".")[0] or name for name in names]
+    return [s if short.count(s) == 1 else name for s, name in zip(short, names, strict=True)]

@@ -1,13 +1,15 @@
 """`Recipe`: one YAML file that says everything about a training run; it only composes."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from dialogist.config import Config, find_file, override, read_yaml
+from dialogist.config import Config, find_file, read_yaml
 from dialogist.errors import ConfigError
 from dialogist_lab.data.preparation import PreparationConfig
 from dialogist_lab.data.vocabulary import TokenizerConfig
@@ -16,6 +18,8 @@ from dialogist_lab.models.generator import MODELS, ModelConfig, RecipeLimits, co
 from dialogist_lab.models.transformer import TransformerConfig
 from dialogist_lab.training.objective import OBJECTIVES, CrossEntropyConfig, ObjectiveConfig
 from dialogist_lab.training.trainer import TrainingConfig
+
+_EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class DataSet(Config):
@@ -145,3 +149,40 @@ def read_recipe(name_or_path: str, assignments: Sequence[str] = ()) -> Recipe:
     except ConfigError as error:
         settings = " ".join(f"--set {assignment}" for assignment in assignments)
         raise ConfigError(f"{error}{f' (with {settings})' if settings else ''}") from None
+
+
+def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """Apply ``a.b=c`` assignments; the value is read as YAML (``1e-4``, ``true``, ``[1, 2]``).
+
+    Raises:
+        ConfigError: an assignment without ``=``, or a path through something that is no mapping.
+    """
+    result: dict[str, Any] = _copy(values)
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path:
+            raise ConfigError(f"--set {assignment}: write it as key.key=value")
+        *parents, last = path.split(".")
+        here = result
+        for part in parents:
+            here = here.setdefault(part, {})
+            if not isinstance(here, dict):
+                raise ConfigError(f"--set {assignment}: '{part}' is a value, it has no keys")
+        here[last] = _scalar(text)
+    return result
+
+
+def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+
+
+def _scalar(text: str) -> Any:
+    """YAML's reading of a value, and ``1e-4`` as a number (YAML 1.1 wants ``1.0e-4``)."""
+    if text.startswith("#"):  # to YAML a comment, to whoever typed it a value
+        return text
+    if _EXPONENT.fullmatch(text):
+        return float(text)
+    try:
+        return yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return text

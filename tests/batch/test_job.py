@@ -22,7 +22,7 @@ def test_a_job(job, calls):
     calls.write_text("".join([*lines[:2], "no JSON\n", *lines[2:]]))
     totals = job.run([calls], workers=2)
     assert ids(job) == ["c0", "c1", f"{calls}:3", *ALL[2:]]
-    assert (totals.records, totals.failed, totals.double_ids) == (11, 1, 0)
+    assert (totals.records, totals.failed) == (11, 1)
     assert sorted(job.parts()) == [f"part-0000{n}.jsonl" for n in range(3)]
     records = job.records()
     assert records[0]["text"] == "This is call 0."
@@ -133,12 +133,6 @@ def test_parts_without_a_journal_are_not_overwritten(job, calls):
     with pytest.raises(UsageError, match="holds parts, but no journal"):
         job.run([calls])
     assert (job.folder / "part-00000.jsonl").read_text() == "precious\n"
-
-
-def test_ids_that_come_twice_are_counted(job, calls):
-    calls.write_text(calls.read_text() + dialogue_line("c3"))
-    totals = job.run([calls])
-    assert (totals.records, totals.double_ids) == (11, 1)
 
 
 def test_inputs_that_grow_at_their_end(tmp_path, job, calls):

@@ -13,7 +13,7 @@ from tests.batch.conftest import dialogue_line
 
 from dialogist.batch import job as job_module
 from dialogist.batch import sources
-from dialogist.batch.job import Cutter
+from dialogist.batch.job import shards_of
 from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
 from dialogist.batch.sources import Since, items_of, kind_of, origins_of, shown_name
 from dialogist.batch.work import packed, unpacked
@@ -214,19 +214,16 @@ def test_items_as_lines():
 def test_shards_are_cut_by_number_and_by_size(monkeypatch):
     monkeypatch.setattr(job_module, "MOST_JOB_SHARD", 500)
     items = [Dialogue((Utterance("Ann", "x" * size),), f"{size}") for size in (1, 1, 1, 600, 1)]
-    cutter = Cutter(2)
-    assert [len(shard.lines) for shard in cutter.shards(items)] == [2, 2, 1]
-    assert cutter.doubles() == 3
-    assert Cutter().doubles() == 0
+    assert [len(shard.lines) for shard in shards_of(items, 2)] == [2, 2, 1]
 
 
 def test_memory_does_not_depend_on_the_number_of_dialogues():
-    """Beside one shard only eight bytes a dialogue are held."""
+    """One shard is held."""
 
     def peak(count):
         items = (Dialogue((Utterance("Ann", "x" * 200),), f"{n}") for n in range(count))
         tracemalloc.start()
-        shards = sum(1 for _ in Cutter(100).shards(items))
+        shards = sum(1 for _ in shards_of(items, 100))
         _, found = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert shards == count // 100

@@ -11,7 +11,6 @@ from dialogist.cli.output_formats import (
     OutputFormat,
     output_format_of,
     output_to,
-    tables_text,
 )
 from dialogist.errors import DataError, UsageError
 
@@ -147,8 +146,3 @@ def test_one_line_on_a_terminal(clock, capsys, monkeypatch):
 )
 def test_counted(count, unit, shown):
     assert counted(count, unit) == shown
-
-
-def test_tables_keep_their_columns():
-    text = tables_text([[["a", "1"], ["bcd", "10"]]], ["so it is"])
-    assert text == "a     1\nbcd  10\n\nso it is"

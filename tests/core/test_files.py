@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import DataError, UsageError
-from dialogist.files import alone_in, reading, short_names, write_text_atomically, writing
+from dialogist.files import alone_in, reading, write_text_atomically, writing
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,16 +33,3 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         pass
     with alone_in(tmp_path, "training"):
         pass
-
-
-@pytest.mark.parametrize(
-    ("names", "short"),
-    [
-        (["runs/mine", "default"], ["mine", "default"]),
-        (["a.predictions.jsonl", "x/b.csv"], ["a", "b"]),
-        (["runs/a/mine", "runs/b/mine"], ["runs/a/mine", "runs/b/mine"]),
-        (["/", ""], ["/", ""]),
-    ],
-)
-def test_names_are_short_where_they_can(names: list[str], short: list[str]) -> None:
-    assert short_names(names) == short

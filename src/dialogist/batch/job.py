@@ -2,14 +2,12 @@
 
 import hashlib
 import time
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
+from typing import TypeAlias
 
 from dialogist.batch.journal import MANIFEST, Journal, ShardDone, Totals
 from dialogist.batch.sinks import Sink
@@ -24,10 +22,9 @@ from dialogist.batch.work import (
     Work,
     failure_line,
     packed,
-    place_of,
 )
 from dialogist.errors import DataError, DialogistError, UsageError
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON
 
 SHARD_SIZE = 1_000
 MOST_JOB_SHARD = 1 << 24
@@ -65,6 +62,10 @@ class JobProgress:
     kept: int
 
 
+Progress: TypeAlias = Callable[[JobProgress], None]
+Note: TypeAlias = Callable[[str], None]
+
+
 @dataclass(slots=True)
 class Shard:
     """Items as lines of JSON; ``records`` came so far."""
@@ -79,45 +80,25 @@ class Shard:
         return hashlib.sha256(b"\n".join(self.lines)).hexdigest()
 
 
-class Cutter:
-    """Cuts items into shards and notes which ids come twice.
-
-    A shard depends on the input and on the limits alone, so a run that goes on cuts the same ones.
-    """
-
-    def __init__(self, size: int = SHARD_SIZE) -> None:
-        self._size = size
-        self._ids = array("Q")
-
-    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
-        """All items, in order."""
-        number, lines, size = 0, list[bytes](), 0
-        for item in items:
-            identity = item.id if isinstance(item, Dialogue) else place_of(item)
-            data = identity.encode("utf-8", "surrogatepass")
-            digest = hashlib.blake2b(data, digest_size=8).digest()
-            self._ids.append(int.from_bytes(digest, "little"))
-            lines.append(packed(item))
-            size += len(lines[-1])
-            if len(lines) == self._size or size >= MOST_JOB_SHARD:
-                yield Shard(number, lines)
-                number, lines, size = number + 1, [], 0
-        if lines:
+def shards_of(items: Iterable[SourceItem], most: int = SHARD_SIZE) -> Iterator[Shard]:
+    """All items, in order: shards depend on them and the limits, so a later run cuts the same."""
+    number, lines, size = 0, list[bytes](), 0
+    for item in items:
+        lines.append(packed(item))
+        size += len(lines[-1])
+        if len(lines) == most or size >= MOST_JOB_SHARD:
             yield Shard(number, lines)
-
-    def doubles(self) -> int:
-        """How many items had the id of an earlier one; eight bytes an item are held to tell."""
-        if not self._ids:
-            return 0
-        return len(self._ids) - len(np.unique(np.frombuffer(self._ids, dtype=np.uint64)))
+            number, lines, size = number + 1, [], 0
+    if lines:
+        yield Shard(number, lines)
 
 
 def run_job(
     plan: JobPlan,
     items: Iterable[SourceItem],
     description: Mapping[str, JSON],
-    progress: Callable[[JobProgress], None],
-    note: Callable[[str], None],
+    progress: Progress,
+    note: Note,
 ) -> Totals:
     """Have one record for each item in its place, whatever was done before; the sums.
 
@@ -166,18 +147,12 @@ class _Run:
     """One run of a job that is not complete."""
 
     def __init__(
-        self,
-        plan: JobPlan,
-        journal: Journal,
-        pool: Pool,
-        progress: Callable[[JobProgress], None],
-        note: Callable[[str], None],
+        self, plan: JobPlan, journal: Journal, pool: Pool, progress: Progress, note: Note
     ) -> None:
         self._plan, self._journal, self._pool = plan, journal, pool
         self._progress, self._note = progress, note
         self._kept = sum(shard.records for shard in journal.done.values())
         self._done = self._failed = 0
-        self._cutter = Cutter(plan.shard_size)
         self._at_work: dict[Future[list[RecordLine]], tuple[Shard, int]] = {}
         self._deaths = 0  # in a row
 
@@ -191,7 +166,7 @@ class _Run:
                 self._at_work[group] = shard, start
         while self._at_work:
             self._collect()
-        totals = self._journal.finish(self._cutter.doubles())
+        totals = self._journal.finish()
         self._plan.sink.finish(self._plan.folder / MANIFEST)
         return totals
 
@@ -203,7 +178,7 @@ class _Run:
         """
         left = set(self._journal.done)
         last = max(left, default=0)
-        for shard in self._cutter.shards(items):
+        for shard in shards_of(items, self._plan.shard_size):
             known = self._journal.done.get(shard.number)
             left.discard(shard.number)
             if known is not None and known.input == shard.digest:

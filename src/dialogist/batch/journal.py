@@ -41,12 +41,11 @@ class ShardDone(Config):
 
 
 class Totals(Config):
-    """The sums over all shards; ``double_ids``: records that have the id of an earlier one."""
+    """The sums over all shards."""
 
     records: int
     statuses: dict[str, int]
     bytes: int
-    double_ids: int = 0
 
     @property
     def failed(self) -> int:
@@ -157,7 +156,7 @@ class Journal:
         (self.folder / MANIFEST).unlink(missing_ok=True)
         self.complete = None
 
-    def finish(self, double_ids: int) -> Totals:
+    def finish(self) -> Totals:
         """All shards are done: the manifest replaces the journal."""
         statuses: Counter[str] = Counter()
         for shard in self.done.values():
@@ -166,7 +165,6 @@ class Journal:
             records=statuses.total(),
             statuses=dict(sorted(statuses.items())),
             bytes=sum(shard.bytes for shard in self.done.values()),
-            double_ids=double_ids,
         )
         shards = [self.done[number].model_dump(mode="json") for number in sorted(self.done)]
         manifest = {**self._description, "totals": totals.model_dump(), "shards": shards}

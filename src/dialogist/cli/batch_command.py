@@ -228,9 +228,6 @@ class _JobMeter:
 
                 note(f"dialogues read: {formats}{told_left_out(self._left_out)}", own=True)
             note(tally(totals.statuses), own=True)
-        if totals.double_ids:
-            doubles = f"{counted(totals.double_ids, 'records')} with the id of an earlier one"
-            note(f"{doubles}: join them with their dialogues by order, not by id", own=True)
         if totals.failed:
             failed = f"{counted(totals.failed, 'records')} with the status error and a reason"
             note(f"{failed}; the others are done", own=True)

@@ -19,7 +19,7 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, silence, tell_failures
-from dialogist.errors import DialogistError, Stopped, how_to_install
+from dialogist.errors import ConfigError, DialogistError, Stopped, how_to_install, nearest
 
 COMMANDS = {
     "summarize": ("Summaries", "summarize_command:summarize_files"),
@@ -38,7 +38,12 @@ COMMANDS = {
 """Where the function of each command lies, or a typer application of several."""
 
 TEAM_COMMANDS = ("summarize", "batch", "serve", "annotate", "rate")
-"""Those whose flags a team's configuration file may set."""
+"""Those whose flags a team's configuration file may set: DIALOGIST_CONFIG, else
+``~/.config/dialogist/config.yaml``."""
+TEAM_FLAGS = (
+    *("writer", "verify", "verifier", "unsupported", "form", "prompt", "cache"),
+    *("send_unmasked", "allow_network"),
+)
 
 COMMAND_PLUGINS = "dialogist.commands"
 """The group of entry points by which other packages add commands; a dot makes a sub-command."""
@@ -216,19 +221,24 @@ def _run() -> int:
 
 
 def _team_defaults() -> dict[str, Any]:
-    """What a team sets once for all commands: the flags of `TeamConfig`, from a file."""
+    """The flags that a team sets once, by a file; a flag or an environment variable counts more.
+
+    No file of the current folder is read: it may be a stranger's, and name a stranger's server.
+    """
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     named = os.environ.get("DIALOGIST_CONFIG")
     path = named or os.path.join(home, "dialogist", "config.yaml")
     if not named and not os.path.isfile(path):
         return {}
-    from dialogist.cli.team_config import TeamConfig
     from dialogist.config import read_yaml
 
-    flags = TeamConfig.parse(read_yaml(Path(path)), path).model_dump(exclude_none=True)
-    if isinstance(flags.get("cache"), bool):
-        flags["cache"] = "on" if flags["cache"] else "off"
-    return flags
+    values = read_yaml(Path(path))
+    for name in values:
+        if name not in TEAM_FLAGS:
+            raise ConfigError(f"{path}: unknown key '{name}'{nearest(name, TEAM_FLAGS)}")
+    if isinstance(values.get("cache"), bool):  # how YAML reads on and off
+        values["cache"] = "on" if values["cache"] else "off"
+    return values
 
 
 def _usage_or_bug(error: Exception, words: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
@@ -149,13 +149,3 @@ def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
-
-
-def tables_text(
-    tables: Iterable[Sequence[Sequence[str]]],
-    remarks: Iterable[str],
-    names: Container[int] = (0,),
-) -> str:
-    """Tables with aligned columns, an empty line behind each, then remarks."""
-    lines = (line for rows in tables for line in (*aligned_lines(rows, names), ""))
-    return "\n".join([*lines, *remarks])

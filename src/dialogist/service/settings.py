@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from dialogist.config import Config, override, read_yaml
+from dialogist.config import Config, read_yaml
 from dialogist.errors import ConfigError, nearest
 from dialogist.grounding.verification import VerifyMode
 from dialogist.records import Unsupported
@@ -107,8 +107,7 @@ def load_settings(
         if name not in Settings.model_fields:
             known = [PREFIX + field.upper() for field in Settings.model_fields]
             raise ConfigError(f"{variable}: no such setting{nearest(variable, known)}")
-        given = {name: text} if Settings.model_fields[name].annotation is str else {}
-        Settings.parse(given or override({}, [f"{name}={text}"]), variable)
-        values |= given or override({}, [f"{name}={text}"])
+        Settings.parse({name: text}, variable)
+        values[name] = text
     values |= {name: value for name, value in (flags or {}).items() if value is not None}
     return Settings.parse(values, "settings")
