@@ -133,9 +133,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: no such file, not YAML (with its line), or not a mapping.
     """
+    text = config_text(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # not UTF-8; or a date such as 2024-13-45
+        values = yaml.safe_load(text)
+    except ValueError as error:  # a date such as 2024-13-45
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

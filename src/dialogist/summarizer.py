@@ -7,7 +7,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -168,11 +167,9 @@ class Summarizer:
     ) -> Iterator[Result]:
         """`stream` with what evidence lies in and the filled forms."""
         chosen = (options or SummaryOptions()).changed(**changes)
-        if isinstance(dialogues, Dialogue):
-            raise UsageError("one dialogue where a list is wanted: write summarize([dialogue])")
-        if isinstance(dialogues, str) or not isinstance(dialogues, Iterable):
+        if isinstance(dialogues, Dialogue | str) or not isinstance(dialogues, Iterable):
             kind = type(dialogues).__name__
-            raise UsageError(f"{kind} where a list of dialogues is wanted: see Dialogue.from_text")
+            raise UsageError(f"{kind} where a list of dialogues is wanted: summarize([dialogue])")
         if self.at_once > 1:
             return self._in_threads(_checked(dialogues), chosen)
         return (self.result(dialogue, chosen) for dialogue in _checked(dialogues))
@@ -281,7 +278,12 @@ class Summarizer:
             return Result(summary, dialogue, None, notes)
         DRAFTED.set(None)
         if on_statement is not None and (masks is None or dialogue is masks[0]):
-            DRAFTED.set(partial(_tell, on_statement, dialogue))
+
+            def tell(draft: Draft) -> None:
+                for statement in ground(dialogue, [draft]):
+                    on_statement(statement)
+
+            DRAFTED.set(tell)
         begin = time.perf_counter()
         written = self.writer.write(dialogue, self.form, options)
         wrote = time.perf_counter()
@@ -312,11 +314,6 @@ class Summarizer:
             summary = replace(summary, statements=bare)
             filled = filled.without_evidence() if filled is not None else None
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
-
-
-def _tell(on_statement: Callable[[Statement], None], dialogue: Dialogue, draft: Draft) -> None:
-    for statement in ground(dialogue, [draft]):
-        on_statement(statement)
 
 
 def summary_of(dialogue: Dialogue, statements: list[Statement], options: SummaryOptions) -> Summary:
@@ -411,11 +408,6 @@ def failed(dialogue: Dialogue, error: Exception, tells: bool = True) -> Summary:
 
 
 def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
-    """The dialogues one after the other.
-
-    Raises:
-        UsageError: one is none.
-    """
     for number, dialogue in enumerate(dialogues):
         if not isinstance(dialogue, Dialogue):
             kind = type(dialogue).__name__

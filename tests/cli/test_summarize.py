@@ -309,7 +309,6 @@ def test_forms_are_listed_shown_and_checked(dialogist, tmp_path):
     assert "bad.yaml, line 5: key 'sections.0.title' is missing" in checked.err
     lines = checked.out.splitlines()
     assert lines[0].startswith("mine.yaml: meeting ")
-    assert any(line.startswith("  Actions: actions") for line in lines)
     assert any(line.startswith("plain: plain ") for line in lines)
 
 

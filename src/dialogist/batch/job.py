@@ -76,7 +76,6 @@ class Shard:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all lines."""
         return hashlib.sha256(b"\n".join(self.lines)).hexdigest()
 
 
@@ -157,7 +156,6 @@ class _Run:
         self._deaths = 0  # in a row
 
     def finish(self, items: Iterable[SourceItem]) -> Totals:
-        """Do all that is missing."""
         for shard in self._missing(items):
             for start in range(0, len(shard.lines), self._pool.group):
                 while len(self._at_work) >= self._pool.most:
@@ -171,11 +169,7 @@ class _Run:
         return totals
 
     def _missing(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
-        """The shards that are not done; of those that are, see that their input is the same.
-
-        Raises:
-            DataError: it is not.
-        """
+        """The shards that are not done; of those that are, see that their input is the same."""
         left = set(self._journal.done)
         last = max(left, default=0)
         for shard in shards_of(items, self._plan.shard_size):
@@ -224,11 +218,7 @@ class _Run:
         return dead
 
     def _alone(self, shard: Shard, line: bytes) -> RecordLine:
-        """The record of a dialogue that a worker may have died of; one that kills again has none.
-
-        Raises:
-            DialogistError: that happens to one dialogue after the other.
-        """
+        """The record of a dialogue alone; one whose worker dies again gets one that says so."""
         begun = time.monotonic()
         try:
             [record] = self._pool.submit([line]).result()

@@ -49,7 +49,6 @@ class Totals(Config):
 
     @property
     def failed(self) -> int:
-        """How many records are errors."""
         return self.statuses.get("error", 0)
 
 
@@ -59,17 +58,8 @@ def known_inputs(folder: Path) -> list[str]:
     Raises:
         DataError: its journal is damaged.
     """
-    try:
-        if (folder / MANIFEST).exists():
-            begun = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        elif (folder / JOURNAL).exists():
-            with (folder / JOURNAL).open(encoding="utf-8") as lines:
-                begun = json.loads(next(lines))
-        else:
-            return []
-        return [name for name, _ in begun["inputs"]]
-    except (OSError, ValueError, KeyError, StopIteration) as error:
-        raise _damaged(folder, error) from None
+    journal = Journal(folder, {})
+    return [name for name, _ in journal._read()[0]["inputs"]] if journal.exists else []
 
 
 class Journal:
@@ -101,11 +91,9 @@ class Journal:
 
     @property
     def exists(self) -> bool:
-        """Whether a job was begun here."""
         return (self.folder / JOURNAL).exists() or (self.folder / MANIFEST).exists()
 
     def clear(self) -> None:
-        """Forget all that was done."""
         for name in (JOURNAL, MANIFEST):
             (self.folder / name).unlink(missing_ok=True)
         self.done, self.complete = {}, None
@@ -137,8 +125,9 @@ class Journal:
         if is_more:
             self._write()
             (self.folder / MANIFEST).unlink(missing_ok=True)
-        else:
-            self.complete = totals
+        elif totals is None:
+            self._write()  # without a last line that a kill cut short: its shard is not done
+        self.complete = None if is_more else totals
 
     def add(self, shard: ShardDone) -> None:
         """A part is in its place: from now on its shard is done."""
@@ -191,11 +180,7 @@ class Journal:
                 values = json.loads(text)
                 shards, totals = values.pop("shards"), values.pop("totals")
             else:
-                # A last line that was cut short by a kill is of a shard that is not done.
-                whole = text[: text.rfind("\n") + 1]
-                values, *shards = map(json.loads, whole.split("\n")[:-1])
-                with path.open("r+b") as file:
-                    file.truncate(len(whole.encode("utf-8")))
+                values, *shards = map(json.loads, text.split("\n")[:-1])
                 totals = None
             done = [ShardDone.parse(shard, str(path)) for shard in shards]
             return values, done, None if totals is None else Totals.parse(totals, str(path))

@@ -57,22 +57,18 @@ class FolderSink:
         _encoded([], form)  # told before any work is done
 
     def begin(self, new: bool) -> None:
-        """See that no parts of another job lie there."""
         if new and self._parts():
             raise UsageError(f"{self._folder}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
-        """Remove all parts, and nothing else."""
         for path in self._parts():
             path.unlink()
 
     def holds(self, shard: ShardDone) -> bool:
-        """Whether the part of a shard is still there, and whole."""
         path = self._folder / PART.format(shard.number, self.form)
         return path.is_file() and sha256_of(path) == shard.sha256
 
     def write(self, number: int, lines: Sequence[str]) -> bytes:
-        """Write a part; its bytes."""
         data, path = _encoded(lines, self.form), self._folder / PART.format(number, self.form)
         with writing(path):
             temporary = temporary_for(path)
@@ -98,29 +94,24 @@ class UrlSink:
         _encoded([], form)
 
     def begin(self, new: bool) -> None:
-        """See that no parts of another job lie there."""
         if new and self._parts():
             raise UsageError(f"{self._url}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
-        """Remove all parts, and the manifest."""
         for path in (*self._parts(), f"{self._url}/manifest.json"):
             if self._files.exists(path):
                 self._files.rm_file(path)
 
     def holds(self, shard: ShardDone) -> bool:
-        """Whether the part of a shard is still there, and of its size."""
         path = f"{self._url}/{PART.format(shard.number, self.form)}"
         return bool(self._files.exists(path)) and self._files.size(path) == shard.bytes
 
     def write(self, number: int, lines: Sequence[str]) -> bytes:
-        """Upload a part; its bytes."""
         data = _encoded(lines, self.form)
         self._put(PART.format(number, self.form), data)
         return data
 
     def finish(self, manifest: Path) -> None:
-        """Upload the manifest."""
         self._put(manifest.name, manifest.read_bytes())
 
     def _put(self, name: str, data: bytes) -> None:
@@ -158,7 +149,6 @@ class TableSink:
         )
 
     def begin(self, new: bool) -> None:
-        """Make the table; one of other columns or of another job is refused."""
         with self._telling():
             is_ours = self._is_ours()
             if is_ours is None:
@@ -172,19 +162,16 @@ class TableSink:
                     raise UsageError(f"{self._shown}: {_OF_ANOTHER}")
 
     def clear(self) -> None:
-        """Remove the table, if it is one of ours."""
         with self._telling():
             if self._is_ours():
                 self._table.drop(self._engine)
 
     def holds(self, shard: ShardDone) -> bool:
-        """Whether the rows of a shard are still there."""
         rows = self._sa.select(self._sa.func.count()).where(self._table.c.part == shard.number)
         with self._telling(), self._engine.connect() as connection:
             return bool(connection.scalar(rows) == shard.records)
 
     def write(self, number: int, lines: Sequence[str]) -> bytes:
-        """Put the records into the table; their bytes as JSON lines."""
         rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
         with self._telling(), self._engine.begin() as connection:
             connection.execute(self._table.delete().where(self._table.c.part == number))

@@ -259,11 +259,7 @@ def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
 
 
 def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[bytes]:
-    """The rows of a table by its primary key, a page at a time: no row is read twice.
-
-    Raises:
-        DataError: there is no such table, no such column, or it has no primary key.
-    """
+    """The rows of a table by its primary key, a page at a time: no row is read twice."""
     import sqlalchemy as sa
 
     try:
@@ -318,7 +314,6 @@ class _Rows(io.RawIOBase):
         self._pieces, self._rest = pieces, b""
 
     def readable(self) -> bool:
-        """It can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

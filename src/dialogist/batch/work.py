@@ -64,9 +64,7 @@ class Opened(NamedTuple):
 class Work(Protocol):
     """What a job does with dialogues; a process can be sent it."""
 
-    def open(self) -> Opened:
-        """Load the writer, in the process that works."""
-        ...
+    def open(self) -> Opened: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,6 @@ class SummaryWork:
     form: "Form | None" = None
 
     def open(self) -> Opened:
-        """Load the writer."""
         summarizer = Summarizer(self.writer, self.verifier, self.form)
         threads = summarizer.at_once if any(hasattr(c, "config") for c in summarizer.chats) else 0
 
@@ -176,7 +173,6 @@ class ThreadPool:
         self.most, self._closed = 2 * opened.threads, ""
 
     def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
-        """Have some lines worked on."""
         return self._pool.submit(self._made, lines)
 
     def _made(self, lines: Sequence[bytes]) -> list[RecordLine]:
@@ -194,8 +190,7 @@ class ThreadPool:
 
 
 class LocalPool:
-    """Processes of this machine: ``most`` groups of ``group`` lines at a time; ``deaths`` are what
-    a future ends with whose worker died.
+    """Processes of this machine.
 
     They are forked from a server that has our code loaded and nothing else: starting one takes no
     time, and it inherits no thread and no lock.
@@ -216,7 +211,6 @@ class LocalPool:
         self._pool = ProcessPoolExecutor(self._workers, context, _end_with_parent)
 
     def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
-        """Have some lines worked on."""
         try:
             return self._pool.submit(make_records, self._work, lines, self._seconds)
         except BrokenProcessPool as error:  # it died while it was idle, or just now
@@ -277,7 +271,6 @@ class RayPool:
         self.deaths = (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError)
 
     def submit(self, lines: Sequence[bytes]) -> "Future[list[RecordLine]]":
-        """Have some lines worked on."""
         future: Future[list[RecordLine]]
         future = self._task.remote(self._work, lines, self._seconds).future()
         return future
@@ -291,3 +284,5 @@ class RayPool:
 
 
 Pool: TypeAlias = LocalPool | RayPool | ThreadPool
+"""Where lines are worked on: ``most`` groups of ``group`` lines at a time. ``deaths``: what a
+future of ``submit`` ends with whose worker died; ``renew`` then starts others."""

@@ -193,7 +193,6 @@ class _JobMeter:
     """Shows the progress of a job, and what came out."""
 
     def __init__(self, total: int | None, quiet: bool) -> None:
-        """``total``: how many dialogues there are, if that is known."""
         self._total, self._quiet = total, quiet
         self._meter: Meter | None = None
         self._formats: Counter[str] = Counter()
@@ -208,7 +207,6 @@ class _JobMeter:
             yield item
 
     def __call__(self, progress: "JobProgress") -> None:
-        """So far it is."""
         if self._meter is None:
             left = None if self._total is None else max(0, self._total - progress.kept)
             if progress.kept:
@@ -218,7 +216,6 @@ class _JobMeter:
         self._meter.update(progress.done)
 
     def finish(self, totals: "Totals") -> None:
-        """Close it with what came out."""
         if self._meter is not None:
             self._meter.finish()
         if not self._quiet:

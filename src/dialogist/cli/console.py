@@ -74,7 +74,6 @@ class _OnStderr(logging.Handler):
     lines = True
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         if self.lines:
             note(record.getMessage())
         if record.exc_info and os.environ.get("DIALOGIST_DEBUG"):
@@ -108,7 +107,6 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Time since the work began."""
         return time.monotonic() - self._started
 
     def update(self, done: int) -> None:
@@ -152,7 +150,6 @@ class Meter:
             note(f"{words} in {took} ({self._done / seconds:.1f}/s)", own=True)
 
     def close(self) -> None:
-        """Take the line away."""
         global _shown
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)

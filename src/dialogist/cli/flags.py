@@ -27,26 +27,22 @@ if TYPE_CHECKING:
 
 FORMAT_HELP = "Form of the output (default: by the suffix of --output, else {usual})."
 
+
+def in_panel(panel: str, help: str, *names: str, **more: Any) -> Any:
+    """An option below a heading of its own in the help."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
 OutputFile = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="File to write to (default: standard output).",
-        rich_help_panel="Output",
+    in_panel(
+        "Output", "File to write to (default: standard output).", "--output", "-o", metavar="FILE"
     ),
 ]
 FactsForm = Annotated[
-    Facts | None,
-    typer.Option("--format", "-f", help=FORMAT_HELP.format(usual="text"), rich_help_panel="Output"),
+    Facts | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", callback=silence, help="Show no progress.", rich_help_panel="Output"
-    ),
-]
+Quiet = Annotated[bool, in_panel("Output", "Show no progress.", "--quiet", "-q", callback=silence)]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
 
 
@@ -67,9 +63,7 @@ AllowNetwork = Annotated[
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),
 ]
-MaskNames = Annotated[
-    MaskedNames, typer.Option(help="Whose names to mask as well.", rich_help_panel="Privacy")
-]
+MaskNames = Annotated[MaskedNames, in_panel("Privacy", "Whose names to mask as well.")]
 _WRITER, _INPUT = "Writer and proof", "Input"
 
 
@@ -87,49 +81,38 @@ class SummaryFlags:
     ] = "highlights"
     verify: Annotated[
         Literal["auto", "model", "local", "rules"],
-        typer.Option(
-            envvar="DIALOGIST_VERIFY",
-            help="Who judges what is written: the writer's own model (auto, if it is one), or sure "
+        in_panel(
+            _WRITER,
+            "Who judges what is written: the writer's own model (auto, if it is one), or sure "
             "rules alone.",
-            rich_help_panel=_WRITER,
+            envvar="DIALOGIST_VERIFY",
         ),
     ] = "auto"
     verifier: Annotated[
         str,
-        typer.Option(
+        in_panel(
+            _WRITER,
+            "Another language model judges, named as for --writer.",
             metavar="WRITER",
             envvar="DIALOGIST_VERIFIER",
-            help="Another language model judges, named as for --writer.",
-            rich_help_panel=_WRITER,
         ),
     ] = ""
     unsupported: Annotated[
         Unsupported,
-        typer.Option(
+        in_panel(
+            _WRITER,
+            "What nothing supports: replace it by what was said, mark it, or drop it.",
             envvar="DIALOGIST_UNSUPPORTED",
-            help="What nothing supports: replace it by what was said, mark it, or drop it.",
-            rich_help_panel=_WRITER,
         ),
     ] = "quote"
-    prompt: Annotated[
-        Path | None,
-        typer.Option(help="Another prompt for a language model.", rich_help_panel=_WRITER),
-    ] = None
+    prompt: Annotated[Path | None, in_panel(_WRITER, "Another prompt for a language model.")] = None
     cache: Annotated[
         str | None,
-        typer.Option(
-            metavar="on|off|FOLDER",
-            help="Where answers that were paid for are kept.",
-            rich_help_panel=_WRITER,
-        ),
+        in_panel(_WRITER, "Where answers that were paid for are kept.", metavar="on|off|FOLDER"),
     ] = None
     send_unmasked: Annotated[
         bool,
-        typer.Option(
-            "--send-unmasked",
-            help="Send dialogues to another machine without masks.",
-            rich_help_panel="Privacy",
-        ),
+        in_panel("Privacy", "Send dialogues to another machine without masks.", "--send-unmasked"),
     ] = False
     form: Annotated[
         str | None,
@@ -149,10 +132,7 @@ class SummaryFlags:
     ] = None
     mask: Annotated[
         MaskStage | None,
-        typer.Option(
-            help="Mask personal data in what the writer reads or in what is shown.",
-            rich_help_panel="Privacy",
-        ),
+        in_panel("Privacy", "Mask personal data in what the writer reads or in what is shown."),
     ] = None
     mask_names: MaskNames = "none"
     allow_network: AllowNetwork = False
@@ -187,56 +167,46 @@ class ReadFlags:
     """How input files are read."""
 
     input_format: Annotated[
-        str,
-        typer.Option(
-            help="Format of the input: auto, or a name that `data check` lists.",
-            rich_help_panel=_INPUT,
-        ),
+        str, in_panel(_INPUT, "Format of the input: auto, or a name that `data check` lists.")
     ] = "auto"
     column: Annotated[
         list[str] | None,
-        typer.Option(
+        in_panel(
+            _INPUT,
+            "Which key or column holds id, dialogue, turns, speaker, text, role, summary. KEY may "
+            "be a path (author.name). Repeatable.",
             metavar="NAME=KEY",
-            help="Which key or column holds id, dialogue, turns, speaker, text, role, summary. KEY "
-            "may be a path (author.name). Repeatable.",
-            rich_help_panel=_INPUT,
         ),
     ] = None
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        in_panel(
+            _INPUT,
+            "Read only such records, rows or turns; KEY!=VALUE: only others. Repeatable.",
             metavar="KEY=VALUE",
-            help="Read only such records, rows or turns; KEY!=VALUE: only others. Repeatable.",
-            rich_help_panel=_INPUT,
         ),
     ] = None
     encoding: Annotated[
-        str,
-        typer.Option(
-            help="Encoding of the input (default: found by its bytes).", rich_help_panel=_INPUT
-        ),
+        str, in_panel(_INPUT, "Encoding of the input (default: found by its bytes).")
     ] = ""
     one_dialogue: Annotated[
-        bool,
-        typer.Option(
-            "--one-dialogue", help="Each whole file is one dialogue.", rich_help_panel=_INPUT
-        ),
+        bool, in_panel(_INPUT, "Each whole file is one dialogue.", "--one-dialogue")
     ] = False
     by_neighbours: Annotated[
         bool,
-        typer.Option(
+        in_panel(
+            _INPUT,
+            "Rows of a dialogue follow each other: read as a stream, not in memory.",
             "--sorted",
-            help="Rows of a dialogue follow each other: read as a stream, not in memory.",
-            rich_help_panel=_INPUT,
         ),
     ] = False
     internal_notes: Annotated[
         bool,
-        typer.Option(
+        in_panel(
+            _INPUT,
+            "Tell internal and private notes, too.",
             "--include-internal",
             "--internal-notes",
-            help="Tell internal and private notes, too.",
-            rich_help_panel=_INPUT,
         ),
     ] = False
 
@@ -260,9 +230,7 @@ class ReadFlags:
         )
 
 
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Stop at the first bad record.", rich_help_panel=_INPUT)
-]
+Strict = Annotated[bool, in_panel(_INPUT, "Stop at the first bad record.", "--strict")]
 
 
 def pairs(entries: list[str] | None, flag: str, form: str) -> dict[str, str]:

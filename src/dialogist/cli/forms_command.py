@@ -1,7 +1,7 @@
 """``dialogist forms``: list, show and check the forms that summaries can be put into."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.output_formats import Facts, output_format_of, output_to
 from dialogist.errors import ConfigError
 from dialogist.language.tokens import counted
-
-if TYPE_CHECKING:
-    from dialogist.forms.form_file import FormSection
 
 app = typer.Typer(
     help="List, show and check forms that summaries can be put into.", no_args_is_help=True
@@ -52,7 +49,7 @@ def show_form(form: Annotated[str, typer.Argument(help="A form's name or YAML fi
 def check_forms(
     forms: Annotated[list[str], typer.Argument(help="Forms: names or YAML files.")],
 ) -> int:
-    """Read forms and say what their sections hold. Exit code 2 if one is at fault."""
+    """Read forms, and name the line of a mistake. Exit code 2 if one is at fault."""
     from dialogist.forms.form_file import load_form
 
     faults: list[ConfigError] = []
@@ -63,22 +60,6 @@ def check_forms(
             faults.append(fault)
             note(str(fault))
             continue
-        count = len(form.sections)
-        typer.echo(f"{name}: {form.name} {form.version}, {counted(count, 'sections')}")
-        for section in form.sections:
-            typer.echo(f"  {section.title}: {_holds(section)}")
+        sections = counted(len(form.sections), "sections")
+        typer.echo(f"{name}: {form.name} {form.version}, {sections}")
     return faults[0].exit_code if faults else 0
-
-
-def _holds(section: "FormSection") -> str:
-    what = {"field": section.type or "", "summary": f"{section.part} sentences"}
-    parts = [f"{section.source} {what.get(section.source, '')}".strip()]
-    if section.labels:
-        parts.append(counted(len(section.labels), "key points"))
-    if section.max:
-        parts.append(f"at most {section.max}")
-    if section.required:
-        parts.append("required")
-    if section.leave_out:
-        parts.append("left out when empty")
-    return ", ".join(parts)

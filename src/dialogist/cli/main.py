@@ -110,9 +110,8 @@ def command_line(word: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(epilog="\n\n".join(("Example:", "dialogist summarize chat.txt")))(_root)
-    word = ALIASES.get(word, word)
     if word in COMMANDS:
-        _add(app, word, *_own(word), aliases=True)
+        _add(app, word, *_own(word))
         return app
     from dialogist.plugins import plugin_names
 
@@ -164,22 +163,18 @@ def _add(
     panel: str,
     found: Any,
     examples: tuple[str, ...] = (),
-    aliases: bool = False,
 ) -> None:
     """Add a function as a command, or an application as a group of commands."""
     examples = examples or EXAMPLES.get(name, ())
     head = "Example:" if len(examples) == 1 else "Examples:"
     epilog = "\n\n".join((head, *examples)) if examples else None
-    old = [alias for alias, today in ALIASES.items() if today == name] if aliases else []
-    for spelling in (name, *old):
-        hidden = spelling != name
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=spelling, rich_help_panel=panel or None, hidden=hidden)
-        else:
-            register: Callable[..., Any] = app.command(
-                spelling, epilog=epilog, rich_help_panel=panel or None, hidden=hidden
-            )
-            register(found)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, rich_help_panel=panel or None)
+    else:
+        register: Callable[..., Any] = app.command(
+            name, epilog=epilog, rich_help_panel=panel or None
+        )
+        register(found)
 
 
 def main() -> NoReturn:
@@ -198,13 +193,16 @@ def main() -> NoReturn:
 def _run() -> int:
     silence(False)
     tell_failures()
-    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    arguments = sys.argv[1:]
+    words = [word for word in arguments if not word.startswith("-")]
+    if words and (today := ALIASES.get(words[0])):
+        arguments[arguments.index(words[0])] = words[0] = today
     try:
         is_completing = "_DIALOGIST_COMPLETE" in os.environ
         app = command_line("" if is_completing or not words else words[0])
         command = typer.main.get_command(app)
         usual = dict.fromkeys(TEAM_COMMANDS, team) if (team := _team_defaults()) else {}
-        result = command.main(sys.argv[1:], "dialogist", standalone_mode=False, default_map=usual)
+        result = command.main(arguments, "dialogist", standalone_mode=False, default_map=usual)
     except Stopped as error:
         return _fail(f"{error}; run the same command again to go on", error.exit_code)
     except DialogistError as error:

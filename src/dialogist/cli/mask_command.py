@@ -21,6 +21,7 @@ from dialogist.cli.flags import (
     ReadFlags,
     Strict,
     grouped,
+    in_panel,
 )
 from dialogist.cli.inputs import Files, InputReading, sources_of
 from dialogist.cli.output_formats import Records, output_format_of, output_to
@@ -72,10 +73,7 @@ def mask(
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
     output: OutputFile = None,
     format: Annotated[
-        Records | None,
-        typer.Option(
-            "--format", "-f", help=FORMAT_HELP.format(usual="jsonl"), rich_help_panel="Output"
-        ),
+        Records | None, in_panel("Output", FORMAT_HELP.format(usual="jsonl"), "--format", "-f")
     ] = None,
     quiet: Quiet = False,
     strict: Strict = False,

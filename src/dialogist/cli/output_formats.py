@@ -10,30 +10,12 @@ from typing import TextIO, TypeVar
 
 from dialogist.errors import DataError, UsageError
 
-
-class OutputFormat(StrEnum):
-    """Forms of summaries."""
-
-    text = "text"
-    json = "json"
-    jsonl = "jsonl"
-    md = "md"
-    csv = "csv"
-
-
-class Records(StrEnum):
-    """Forms of dialogues."""
-
-    text = "text"
-    jsonl = "jsonl"
-
-
-class Facts(StrEnum):
-    """Forms of what a command finds out."""
-
-    text = "text"
-    json = "json"
-
+OutputFormat = StrEnum("OutputFormat", ["text", "json", "jsonl", "md", "csv"])
+"""Forms of summaries."""
+Records = StrEnum("Records", ["text", "jsonl"])
+"""Forms of dialogues."""
+Facts = StrEnum("Facts", ["text", "json"])
+"""Forms of what a command finds out."""
 
 _BY_SUFFIX = {".txt": "text"} | {
     f".{form}": form for form in ("json", "jsonl", "md", "csv", "html")

@@ -68,7 +68,9 @@ def serve(
     flags = {"host": host, "port": port, "store": store, "writer": writer, "workers": workers}
     flags |= {"verify": verify, "verifier": verifier, "unsupported": unsupported, "prompt": prompt}
     settings = load_settings(config, flags)
-    Summarizer(*settings.writers)  # told before a process starts, and not in its log
+    summarizer = Summarizer(*settings.writers)  # told before a process starts, and not in its log
+    *_, drain = settings.times(bool(summarizer.chats))
+    settings = settings.model_copy(update={"drain_seconds": drain})
     with listen_at(settings) as listener:  # before a key is made
         engine = open_store(settings.store_url)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -21,6 +21,7 @@ from dialogist.cli.flags import (
     Strict,
     SummaryFlags,
     grouped,
+    in_panel,
 )
 from dialogist.cli.inputs import Files, InputReading, expected_records, sources_of
 from dialogist.cli.output_formats import (
@@ -55,25 +56,20 @@ def summarize_files(
     ] = False,
     output: OutputFile = None,
     format: Annotated[
-        OutputFormat | None,
-        typer.Option(
-            "--format", "-f", help=FORMAT_HELP.format(usual="text"), rich_help_panel="Output"
-        ),
+        OutputFormat | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
     ] = None,
     columns: Annotated[
         str,
-        typer.Option(
-            help="Columns of CSV with commas (default: id, status, reason, text, verdicts, "
-            "warnings and the form's sections).",
-            rich_help_panel="Output",
+        in_panel(
+            "Output",
+            "Columns of CSV with commas (default: id, status, reason, text, verdicts, warnings and "
+            "the form's sections).",
         ),
     ] = "",
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted run: keep what --output FILE.jsonl has.",
-            rich_help_panel="Output",
+        in_panel(
+            "Output", "Continue an interrupted run: keep what --output FILE.jsonl has.", "--resume"
         ),
     ] = False,
     quiet: Quiet = False,

@@ -17,20 +17,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from dialogist import __version__
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Statement, to_json
-from dialogist.service import reviews, stored_batches, tables
-from dialogist.service.guards import (
-    UNBUFFERED,
-    Service,
-    announced_size,
-    authorized,
-    media_type,
-    query_of,
-    read_body,
-    service_of,
-    strict_json,
-    strict_text,
-    until_left,
-)
+from dialogist.service import guards, reviews, stored_batches, tables
+from dialogist.service.guards import Service
 from dialogist.service.keys import Key
 from dialogist.service.problems import CODES, Problem
 from dialogist.service.requests import (
@@ -68,7 +56,7 @@ async def stream_summary(request: Request) -> Response:
     What fails after that comes as a ``problem``.
     """
     drafts, task = await followed(partial(_summary, request))
-    headers = UNBUFFERED | (task.result()[1] if task.done() else {})
+    headers = guards.UNBUFFERED | (task.result()[1] if task.done() else {})
 
     async def events() -> AsyncIterator[str]:
         async for draft in drafts:
@@ -100,7 +88,7 @@ async def _summary(
 
     Returns the headers of the reply, too: they say where it is stored.
     """
-    service, key = await authorized(request, "summaries")
+    service, key = await guards.authorized(request, "summaries")
     read = partial(_read, request, service, key)
     given, result = await _answered(request, service, read, on_statement)
     if not given.for_review:
@@ -117,26 +105,26 @@ async def _answered(
 ) -> tuple[SummaryRequest, Result]:
     """Hold a place, and have the body read and its dialogue summarized."""
     settings, queue = service.settings, service.queue
-    with queue.place(announced_size(request, settings.max_body)):
-        body = await read_body(request, settings.max_body, settings.receive_seconds)
-        async with until_left(request) as leaves:
+    with queue.place(guards.announced_size(request, settings.max_body)):
+        body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
+        async with guards.until_left(request) as leaves:
             work = partial(read, body)
             return await queue.summarize(work, queue.deadline, leaves, on_statement)
 
 
 def _read(request: Request, service: Service, key: Key, body: bytes) -> SummaryRequest:
     """Read a request; in a thread, it may be long."""
-    kind = media_type(request)
+    kind = guards.media_type(request)
     if kind == "application/json":
-        record = strict_json(body, service.settings.max_depth)
-        query_of(request, ())
+        record = guards.strict_json(body, service.settings.max_depth)
+        guards.query_of(request, ())
         values: dict[str, Any] = record if isinstance(record, dict) else {}
         options = options_of(values.get("options", {}))
         dialogue = dialogue_of(record)
     elif kind == "text/plain":
-        values = {**query_of(request, (*QUERY, "id", "timeout_ms", "review"))}
+        values = {**guards.query_of(request, (*QUERY, "id", "timeout_ms", "review"))}
         options = options_of({name: values[name] for name in QUERY if name in values})
-        dialogue = dialogue_of_text(strict_text(body), values.get("id", ""))
+        dialogue = dialogue_of_text(guards.strict_text(body), values.get("id", ""))
     else:
         raise Problem("unsupported_media_type", "send application/json or text/plain")
     for_review = values.get("review", False)
@@ -153,13 +141,14 @@ def _read(request: Request, service: Service, key: Key, body: bytes) -> SummaryR
 @router.post("/v1/batches")
 async def post_batch(request: Request) -> Response:
     """Store dialogues to be summarized when there is time; they survive a restart."""
-    service, key = await authorized(request, "batches")
+    service, key = await guards.authorized(request, "batches")
     settings = service.settings
-    announced_size(request, settings.max_batch_body)
+    guards.announced_size(request, settings.max_batch_body)
     if service.uploads.locked():
         raise Problem("queue_full", "two batches are being read", 1)
     async with service.uploads:
-        body = await read_body(request, settings.max_batch_body, 4 * settings.receive_seconds)
+        seconds = 4 * settings.receive_seconds
+        body = await guards.read_body(request, settings.max_batch_body, seconds)
         dialogues, options = await to_thread.run_sync(_batch, request, body, service)
         identity, _ = await service.stored(
             tables.once_only,
@@ -176,18 +165,18 @@ def _batch(
     request: Request, body: bytes, service: Service
 ) -> "tuple[Sequence[JSON | Problem], JSON]":
     """The dialogues of a batch and their common options."""
-    kind, depth = media_type(request), service.settings.max_depth
+    kind, depth = guards.media_type(request), service.settings.max_depth
     dialogues: JSON | list[JSON | Problem]
     if kind == "application/json":
-        value = strict_json(body, depth)
+        value = guards.strict_json(body, depth)
         values = value if isinstance(value, dict) else {}
         if not isinstance(value, dict) or set(values) - {"dialogues", "options"}:
             raise Problem("bad_request", "send an object with 'dialogues' and 'options'")
         dialogues, options = values.get("dialogues"), values.get("options", {})
     elif kind in ("application/x-ndjson", "application/jsonl"):
-        lines = strict_text(body).split("\n")
+        lines = guards.strict_text(body).split("\n")
         dialogues = [_line(line, n, depth) for n, line in enumerate(lines, 1) if line.strip()]
-        options = {**query_of(request, QUERY)}
+        options = {**guards.query_of(request, QUERY)}
     else:
         raise Problem("unsupported_media_type", "send application/json or application/x-ndjson")
     options_of(options)
@@ -203,7 +192,7 @@ def _batch(
 def _line(line: str, number: int, depth: int) -> "JSON | Problem":
     """The dialogue of a line, or what is wrong with it: then it fails alone."""
     try:
-        return strict_json(line.encode(), depth)
+        return guards.strict_json(line.encode(), depth)
     except Problem as problem:
         detail = problem.detail.replace("line 1, ", "")  # of its own
         return Problem("unreadable_dialogue", f"line {number}: {detail}")
@@ -219,8 +208,7 @@ def _once(request: Request, body: bytes) -> tuple[str, str]:
 
 @router.get("/v1/batches/{identity}")
 async def get_batch(request: Request, identity: Identity) -> Response:
-    """Tell how far a batch is."""
-    service, key = await authorized(request, "batches")
+    service, key = await guards.authorized(request, "batches")
     status = await service.stored(stored_batches.batch_status, key.id, identity)
     return JSONResponse(status)
 
@@ -228,7 +216,7 @@ async def get_batch(request: Request, identity: Identity) -> Response:
 @router.get("/v1/batches/{identity}/results")
 async def get_results(request: Request, identity: Identity) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
-    service, key = await authorized(request, "batches")
+    service, key = await guards.authorized(request, "batches")
     status = await service.stored(stored_batches.batch_status, key.id, identity)
     if status["status"] != "done":
         raise Problem("not_finished", "ask again later", 2)
@@ -239,8 +227,7 @@ async def get_results(request: Request, identity: Identity) -> Response:
 
 @router.delete("/v1/batches/{identity}")
 async def delete_batch(request: Request, identity: Identity) -> Response:
-    """Delete a batch with its dialogues and results."""
-    service, key = await authorized(request, "batches")
+    service, key = await guards.authorized(request, "batches")
     await service.stored(stored_batches.remove_batch, key.id, identity)
     return Response(status_code=204)
 
@@ -248,12 +235,12 @@ async def delete_batch(request: Request, identity: Identity) -> Response:
 @router.post("/v1/feedback")
 async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
-    service, key = await authorized(request, "reviews")
+    service, key = await guards.authorized(request, "reviews")
     settings = service.settings
-    if media_type(request) != "application/json":
+    if guards.media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
-    body = await read_body(request, settings.max_body, settings.receive_seconds)
-    value = await to_thread.run_sync(strict_json, body, settings.max_depth)
+    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
+    value = await to_thread.run_sync(guards.strict_json, body, settings.max_depth)
     given = reviews.feedback_of(value)
     identity, is_new = await service.stored(
         tables.once_only,
@@ -267,14 +254,14 @@ async def post_feedback(request: Request) -> Response:
 @router.get("/v1/reviews")
 async def get_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
-    service, _ = await authorized(request, "reviews")
+    service, _ = await guards.authorized(request, "reviews")
     return JSONResponse({"reviews": await service.stored(reviews.open_reviews)})
 
 
 @router.get("/v1/reviews/{identity}")
 async def get_review(request: Request, identity: Identity) -> Response:
     """Give a summary that waits for review, with its dialogue."""
-    service, _ = await authorized(request, "reviews")
+    service, _ = await guards.authorized(request, "reviews")
     return JSONResponse(await service.stored(reviews.open_review, identity))
 
 
@@ -284,14 +271,14 @@ async def post_chat(request: Request) -> Response:
 
     What the system says is not followed, and settings of sampling have no effect.
     """
-    service, _ = await authorized(request, "summaries")
-    if media_type(request) != "application/json":
+    service, _ = await guards.authorized(request, "summaries")
+    if guards.media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
     is_stream = False
 
     def read(body: bytes) -> SummaryRequest:
         nonlocal is_stream
-        asked = strict_json(body, service.settings.max_depth)
+        asked = guards.strict_json(body, service.settings.max_depth)
         is_stream = isinstance(asked, dict) and asked.get("stream") is True
         return build_request(dialogue_of_text(_transcript(asked), ""), Options())
 
@@ -343,7 +330,7 @@ def _transcript(asked: JSON) -> str:
 @router.get("/v1/models")
 async def get_models(request: Request) -> Response:
     """List the writer in use, in the form that OpenAI's clients know."""
-    service, _ = await authorized(request, "summaries")
+    service, _ = await guards.authorized(request, "summaries")
     name = service.queue.summarizer.writer.name
     entry = {"id": name, "object": "model", "owned_by": "dialogist"}
     return JSONResponse({"object": "list", "data": [entry]})
@@ -351,28 +338,26 @@ async def get_models(request: Request) -> Response:
 
 @router.get("/version")
 async def get_version(request: Request) -> Response:
-    """Tell the release."""
-    await authorized(request, "metrics")
+    await guards.authorized(request, "metrics")
     return JSONResponse({"dialogist": __version__})
 
 
 @router.get("/metrics")
 async def get_metrics(request: Request) -> Response:
     """Give counts in the format of Prometheus; they hold no content."""
-    service, _ = await authorized(request, "metrics")
+    service, _ = await guards.authorized(request, "metrics")
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
 @router.get("/healthz")
 async def get_health() -> Response:
-    """Tell that the process is alive."""
     return JSONResponse({"status": "ok"})
 
 
 @router.get("/readyz")
 async def get_ready(request: Request) -> Response:
     """Tell whether requests are taken: not while stopping, or when the queue is nearly full."""
-    if not service_of(request).queue.is_ready:
+    if not guards.service_of(request).queue.is_ready:
         raise Problem("draining", "another instance may answer", 1)
     return JSONResponse({"status": "ready"})
 
@@ -410,5 +395,5 @@ def description() -> dict[str, Any]:
 @router.get("/openapi.json")
 async def get_openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
-    await authorized(request, "summaries")
+    await guards.authorized(request, "summaries")
     return JSONResponse(description())

@@ -62,7 +62,6 @@ class Envelope:
         self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         state = scope.setdefault("state", {})
@@ -135,7 +134,6 @@ class Service:
 
 
 def service_of(request: Request) -> Service:
-    """The service that a request is for."""
     return cast(Service, request.app.state.service)
 
 

@@ -137,7 +137,6 @@ class KeyRing:
         return secret
 
     def close_session(self, secret: str) -> None:
-        """End a session."""
         table = tables.sessions
         with self._engine.begin() as connection:
             connection.execute(sa.delete(table).where(table.c.digest == digest_of(secret)))

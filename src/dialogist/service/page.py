@@ -20,21 +20,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from dialogist import __version__
 from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, MaskStage, Statement
-from dialogist.service import reviews, tables
+from dialogist.service import guards, reviews, tables
 from dialogist.service.api import Identity
-from dialogist.service.guards import (
-    COOKIE,
-    UNBUFFERED,
-    authorized,
-    check_same_site,
-    identified,
-    media_type,
-    read_body,
-    service_of,
-    strict_json,
-    strict_text,
-    until_left,
-)
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
@@ -98,7 +85,7 @@ def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
 def problem_page(request: Request, problem: Problem) -> Response:
     """Return a problem as a page, for those who came with a browser."""
     values = {"problem": problem, "request_id": request.state.request_id}
-    is_known = COOKIE in request.cookies
+    is_known = guards.COOKIE in request.cookies
     reply = _page(request, "problem", problem.status, signed_in=is_known, **values)
     reply.headers.update(problem.headers)
     return reply
@@ -106,13 +93,13 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form, each given once."""
-    settings = service_of(request).settings
-    check_same_site(request)
-    if media_type(request) != "application/x-www-form-urlencoded":
+    settings = guards.service_of(request).settings
+    guards.check_same_site(request)
+    if guards.media_type(request) != "application/x-www-form-urlencoded":
         raise Problem("unsupported_media_type", "send the form of the page")
-    body = await read_body(request, 3 * settings.max_body, settings.receive_seconds)
+    body = await guards.read_body(request, 3 * settings.max_body, settings.receive_seconds)
     try:
-        text = strict_text(body)
+        text = guards.strict_text(body)
         fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
     except ValueError:
         raise Problem("invalid_encoding", "the form is not UTF-8, or has too many fields") from None
@@ -133,7 +120,6 @@ async def static(name: str) -> Response:
 
 @router.get("/login")
 async def login(request: Request) -> Response:
-    """Ask for a key."""
     return _page(request, "login", signed_in=False, problem="")
 
 
@@ -141,7 +127,7 @@ async def login(request: Request) -> Response:
 async def sign_in(request: Request) -> Response:
     """Begin a session with a key."""
     given = (await _form(request)).get("key", "")
-    service = service_of(request)
+    service = guards.service_of(request)
     key = await to_thread.run_sync(service.keys.find, given.strip())
     if key is None:
         return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
@@ -149,7 +135,7 @@ async def sign_in(request: Request) -> Response:
     session = await to_thread.run_sync(service.keys.open_session, key, hours)
     reply = RedirectResponse("/", 303)
     reply.set_cookie(
-        COOKIE,
+        guards.COOKIE,
         session,
         max_age=round(hours * 3600),
         secure=request.url.scheme == "https",
@@ -161,21 +147,20 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/logout")
 async def sign_out(request: Request) -> Response:
-    """End the session."""
     await _form(request)
-    if await identified(request) is None:
+    if await guards.identified(request) is None:
         raise Problem("unauthorized")
-    session = request.cookies.get(COOKIE, "")
-    await to_thread.run_sync(service_of(request).keys.close_session, session)
+    session = request.cookies.get(guards.COOKIE, "")
+    await to_thread.run_sync(guards.service_of(request).keys.close_session, session)
     reply = RedirectResponse("/login", 303)
-    reply.delete_cookie(COOKIE)
+    reply.delete_cookie(guards.COOKIE)
     return reply
 
 
 @router.get("/")
 async def home(request: Request) -> Response:
     """Show the form for a transcript."""
-    await authorized(request, "summaries")
+    await guards.authorized(request, "summaries")
     done = request.query_params.get("done", "")
     notice = {"approved": "Approved.", "edited": "Your edit is recorded.", "rejected": "Rejected."}
     return _page(request, "home", **_home(_EMPTY, notice=notice.get(done, "")))
@@ -192,14 +177,14 @@ async def summarize_form(request: Request) -> Response:
 
     What a language model writes is sent as it comes, above the place of the whole.
     """
-    service, key = await authorized(request, "summaries")
+    service, key = await guards.authorized(request, "summaries")
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     form["form"] = form["form"] or form.get("template", "")
     queue = service.queue
 
     async def summarized(on_statement: Callable[[Statement], None]) -> Result:
         with queue.place(len(form["text"])):
-            async with until_left(request) as leaves:
+            async with guards.until_left(request) as leaves:
                 _, result = await queue.summarize(
                     lambda: _read(form), queue.deadline, leaves, on_statement
                 )
@@ -209,7 +194,7 @@ async def summarize_form(request: Request) -> Response:
     for_review = form["review"] and "reviews" in key.scopes
     if not (task.done() or for_review):
         return StreamingResponse(
-            _written(request, form, drafts, task), media_type="text/html", headers=UNBUFFERED
+            _written(request, form, drafts, task), media_type="text/html", headers=guards.UNBUFFERED
         )
     values, status = await _outcome(form, task)
     if for_review and values["view"]:
@@ -261,7 +246,7 @@ def _read(form: Mapping[str, str]) -> SummaryRequest:
 @router.get("/reviews")
 async def queue(request: Request) -> Response:
     """List what waits for review, the oldest first."""
-    service, _ = await authorized(request, "reviews")
+    service, _ = await guards.authorized(request, "reviews")
     waiting = await service.stored(reviews.open_reviews)
     return _page(request, "reviews", reviews=waiting)
 
@@ -269,7 +254,7 @@ async def queue(request: Request) -> Response:
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: Identity) -> Response:
     """Show a summary that waits for review beside its transcript."""
-    service, _ = await authorized(request, "reviews")
+    service, _ = await guards.authorized(request, "reviews")
     stored = await service.stored(reviews.open_review, identity)
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
@@ -279,7 +264,7 @@ async def review_page(request: Request, identity: Identity) -> Response:
 @router.post("/approve")
 async def approve(request: Request) -> Response:
     """Record what a person made of a summary, and go on to the next review."""
-    service, key = await authorized(request, "reviews")
+    service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
     before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
     edits = await to_thread.run_sync(edits_between, before, after)
@@ -291,7 +276,7 @@ async def approve(request: Request) -> Response:
     values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}, "right": right}
     values |= {"wrong": wrong, "review": form.get("review", "")}
     if form.get("consent"):
-        record = strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
+        record = guards.strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
         texts: dict[str, JSON] = {"before": "\n".join(before), "after": "\n".join(after)}
         values |= {"consent": True, "content": {"dialogue": record, **texts}}
     given = reviews.feedback_of(values)
@@ -307,7 +292,6 @@ async def approve(request: Request) -> Response:
 @router.get("/quality")
 async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
-    service, _ = await authorized(request, "reviews")
+    service, _ = await guards.authorized(request, "reviews")
     verdicts, edits = await service.stored(reviews.figures_of)
-    latency = service.metrics.latency()
-    return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)
+    return _page(request, "quality", verdicts=verdicts, edits=edits)

@@ -53,7 +53,6 @@ class Problem(Exception):
         self.retry_after = retry_after
 
     def response(self, request_id: str) -> Response:
-        """Return the reply with this problem as its body."""
         body: dict[str, Any] = {
             "type": f"urn:dialogist:problem:{self.code}",
             "title": self.title,

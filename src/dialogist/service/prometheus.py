@@ -10,7 +10,6 @@ import os
 import sys
 import time
 import traceback
-from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -23,8 +22,6 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 _LOGGER = logging.getLogger("dialogist.service")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_SUMMARIES = ("/", "/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
-_RECENT = 1000  # summaries whose seconds are remembered
 
 
 class Metrics:
@@ -43,25 +40,13 @@ class Metrics:
         self.rejected = count("dialogist_rejected", "Requests refused", ("reason",))
         self.cancelled = count("dialogist_cancelled", "Requests whose client left")
         self.statuses = count("dialogist_summaries", "Summaries made", ("status",))
-        self._recent: deque[float] = deque(maxlen=_RECENT)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
-        if status == 200 and route in _SUMMARIES:
-            self._recent.append(seconds)
-
-    def latency(self) -> dict[str, float]:
-        """Seconds within which half and 95 of 100 of the last summaries were made, if any were."""
-        known = sorted(self._recent)
-        if not known:
-            return {}
-        half, most = (known[int(share * (len(known) - 1))] for share in (0.5, 0.95))
-        return {"made": len(known), "half": half, "most": most}
 
     def text(self) -> bytes:
-        """The figures in the format of Prometheus."""
         if not os.environ.get(SHARED):
             return generate_latest(self.registry)
         registry = CollectorRegistry()
@@ -101,7 +86,6 @@ def log_as_json() -> None:
 
 
 def log_event(event: str, **fields: object) -> None:
-    """Tell what happened, in our words."""
     _LOGGER.info(event, extra={"fields": fields})
 
 

@@ -144,7 +144,6 @@ def build_request(
 
 
 def dialogue_of(record: JSON) -> Dialogue:
-    """The dialogue of a JSON record."""
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
     values = {name: value for name, value in record.items() if name not in RESERVED}

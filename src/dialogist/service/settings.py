@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from ipaddress import ip_address
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ class Settings(Config):
     they are read. ``deadline_seconds``: time to answer; 30 by default, and ``queue_seconds`` 5;
     with a language model 180 and 30. ``rate_per_minute``: requests of a key, in
     each process. ``retention_days``: when stored content is deleted. ``session_hours``: how long a
-    person stays signed in. ``drain_seconds``: time to stop.
+    person stays signed in. ``drain_seconds``: time to stop, with a language model at
+    least ``deadline_seconds``.
     """
 
     host: str = "127.0.0.1"
@@ -71,6 +73,13 @@ class Settings(Config):
             return ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    def times(self, asks_model: bool) -> tuple[float, float, int]:
+        """``deadline_seconds``, ``queue_seconds`` and ``drain_seconds`` of a writer."""
+        deadline, longest_wait = (180.0, 30.0) if asks_model else (30.0, 5.0)
+        deadline = self.deadline_seconds or deadline
+        drain = max(self.drain_seconds, ceil(deadline)) if asks_model else self.drain_seconds
+        return deadline, self.queue_seconds or longest_wait, drain
 
     @property
     def writers(self) -> tuple[str, str]:

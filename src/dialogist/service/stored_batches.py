@@ -10,7 +10,6 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -20,12 +19,7 @@ from dialogist.records import JSON
 from dialogist.service import tables
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import log_failure
-from dialogist.service.requests import (
-    SummaryRequest,
-    build_request,
-    dialogue_of,
-    options_of,
-)
+from dialogist.service.requests import SummaryRequest, build_request, dialogue_of, options_of
 from dialogist.service.settings import Settings
 from dialogist.service.work_queue import WorkQueue
 
@@ -37,17 +31,6 @@ _PAUSE = 0.5  # seconds between looks at the store, when there is nothing to do
 _FORGET_EVERY = 3600.0
 _PAGE = 200  # results read at a time
 _MOST_TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A dialogue of a batch that this process has leased."""
-
-    batch_id: str
-    number: int
-    tries: int
-    dialogue: Any
-    options: Any
 
 
 def store_batch(
@@ -123,8 +106,8 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
     tables.clear_log(engine)
 
 
-def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEASE) -> list[Item]:
-    """Lease items that nobody works on, the oldest first; gives up those begun too often."""
+def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEASE) -> list[Any]:
+    """Lease items that nobody works on, the oldest first, as rows; those begun too often fail."""
     items, now = tables.items, time.time()
     # A lease that ends later than any can is of a clock that went wrong.
     is_over = (items.c.lease < now) | (items.c.lease > now + seconds)
@@ -136,7 +119,7 @@ def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEAS
         .order_by(tables.batches.c.created, items.c.number)
         .limit(most)
     )
-    leased: list[Item] = []
+    leased: list[Any] = []
     with engine.begin() as connection:
         rows = connection.execute(oldest.with_for_update(skip_locked=True, of=items)).all()
         for row in rows:
@@ -146,9 +129,7 @@ def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEAS
                 taken = _failed(row.number, row.dialogue, Problem("internal"))
             is_ours = connection.execute(sa.update(items).where(here, free).values(taken)).rowcount
             if is_ours and row.tries < _MOST_TRIES:
-                leased.append(
-                    Item(row.batch_id, row.number, row.tries + 1, row.dialogue, row.options)
-                )
+                leased.append(row)
     return leased
 
 
@@ -159,7 +140,7 @@ def _failed(number: int, dialogue: Any, problem: Problem) -> dict[str, Any]:
     return {"state": "failed", "result": result, "dialogue": None}
 
 
-def finish_item(engine: sa.Engine, item: Item, owner: str, values: dict[str, Any]) -> None:
+def finish_item(engine: sa.Engine, item: Any, owner: str, values: dict[str, Any]) -> None:
     """Store the result of an item, and delete its dialogue; nothing if another process took it."""
     items = tables.items
     here = (items.c.batch_id == item.batch_id) & (items.c.number == item.number)
@@ -183,7 +164,6 @@ class Runner:
         self._woken.set()
 
     def stop(self) -> None:
-        """Begin nothing more."""
         self._is_stopping = True
         self.wake()
 
@@ -223,7 +203,7 @@ class Runner:
         await asyncio.gather(*map(self._finish, leased))
         return bool(leased)
 
-    async def _finish(self, item: Item) -> None:
+    async def _finish(self, item: Any) -> None:
         def read() -> SummaryRequest:
             dialogue = dialogue_of(item.dialogue)
             return build_request(dialogue, options_of(item.options))
@@ -235,7 +215,7 @@ class Runner:
         except Problem as problem:
             if problem.status == 503:  # of ours: it was not the item's try
                 again = time.time() + _AWAY if problem.code == "writer_unavailable" else 0.0
-                values = {"lease": again, "tries": item.tries - 1}
+                values = {"lease": again, "tries": item.tries}
             else:
                 values = _failed(item.number, item.dialogue, problem)
         await self._stored(finish_item, item, self._owner, values)

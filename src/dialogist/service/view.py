@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 from dialogist.language.tokens import counted
@@ -58,23 +59,7 @@ class ShownTurn:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryView:
-    """A summary and its dialogue, ready for a template."""
-
-    summary: Summary
-    statements: tuple[ShownStatement, ...]
-    turns: tuple[ShownTurn, ...]
-    profile: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    text: str
-    markdown: str
-    json: str
-    record: str
-    masks: int
-
-
-def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
+def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a summary as JSON, of version 3 or 4, and of the dialogue that was read."""
     summary = Summary.from_json({name: v for name, v in values.items() if name != "filled"})
     filled = values.get("filled")
@@ -115,7 +100,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SummaryView:
         ShownTurn(n + 1, labels[n], turn.speaker, tuple(_pieces(turn.text, spans, n)))
         for n, turn in enumerate(dialogue.utterances)
     )
-    return SummaryView(
+    return SimpleNamespace(
         summary=summary,
         statements=tuple(statements),
         turns=turns,

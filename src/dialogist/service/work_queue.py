@@ -23,7 +23,6 @@ from dialogist.summarizer import Result, Summarizer
 from dialogist.writers import GIVEN_UP
 
 T = TypeVar("T")
-_USUAL, _OF_MODELS = (30.0, 5.0), (180.0, 30.0)  # deadline_seconds, queue_seconds by default
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 _LOOK = 0.02  # seconds between two looks at whether all work is done
 
@@ -94,9 +93,7 @@ class WorkQueue:
         """Use another writer from the next request on."""
         self.summarizer = summarizer
         self._by_form: dict[str | None, Summarizer] = {None: summarizer}
-        deadline, longest = _OF_MODELS if summarizer.chats else _USUAL
-        self.deadline = self._settings.deadline_seconds or deadline
-        self._longest_wait = self._settings.queue_seconds or longest
+        self.deadline, self._longest_wait, _ = self._settings.times(bool(summarizer.chats))
         if self.threads != summarizer.at_once:
             self.threads, before = summarizer.at_once, self._pool
             self._pool = ThreadPoolExecutor(self.threads, "dialogist-work")
@@ -224,7 +221,6 @@ class WorkQueue:
         return request, result
 
     def drain(self) -> None:
-        """Take no more requests."""
         self._is_closing = True
 
     async def close(self, seconds: float) -> bool:
