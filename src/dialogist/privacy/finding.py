@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
+from dialogist.privacy.answers import answers
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import NOBODY, People, may_be_word
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
@@ -158,6 +159,11 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for start, end in rule.matches(text, question)
         if not (rule.apart and moments.touches(start, end))
     ]
+    spans += (
+        span
+        for span in answers(text, question, privacy.requests, privacy.classes)
+        if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
+    )
     for span in entities:
         rule = next((rule for rule in rules if rule.takes(text, span, question)), None)
         if rule is not None:

@@ -22,7 +22,7 @@ _FIELD_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _PERSON_FIELD = re.compile(
     r"(?:.*[ _])?(?:name|customer|agent|caller|patient|contact|author|doctor)", re.IGNORECASE
 )
-_LISTENS = 4  # words in which somebody says "yes, go on"
+_LISTENS = 6  # words in which somebody says "yes, go on"
 _BACK = 4  # turns in which a question may stand
 
 
@@ -131,7 +131,7 @@ def _questions(said: tuple[Utterance, ...]) -> list[str]:
         for before in reversed(said[max(0, n - _BACK) : n]):
             if before.speaker != turn.speaker or not turn.speaker:
                 asking = f"{before.text} {asking}" if asking else before.text
-                if len(before.text[:80].split()) > _LISTENS:
+                if len(before.text[:80].split()) > (2 if "?" in before.text else _LISTENS):
                     break
         questions.append(asking)
     return questions

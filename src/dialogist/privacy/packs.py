@@ -9,7 +9,7 @@ docs/how-to/mask.md.
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
@@ -21,6 +21,7 @@ from dialogist.config import Config, Texts, bundled_files, config_text
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
 from dialogist.language.tokens import folded, word_set
+from dialogist.privacy.answers import Request
 from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.rules import (
     AFTER_FORM,
@@ -28,6 +29,8 @@ from dialogist.privacy.rules import (
     BEFORE_FORM,
     CHECKS,
     CUE_FORM,
+    NAMED_FORM,
+    REQUEST_FORM,
     VALUE_FORM,
     WHOLE_FORM,
     PrivacyRule,
@@ -91,6 +94,21 @@ class PrivacyRuleConfig(Config):
     counterexamples: tuple[str, ...] = ()
 
 
+class RequestConfig(Config):
+    """Something that may be asked for.
+
+    ``kind``: of its mask. ``asked``: patterns of words in the question. ``named``: of words beside
+    the value in the same turn. ``form``: one of ``forms``. ``whole``: a short answer is masked
+    even if all its words are ordinary.
+    """
+
+    kind: _Kind
+    form: str
+    asked: str | None = None
+    named: str | None = None
+    whole: bool = False
+
+
 class PrivacyPackConfig(Config):
     """A privacy pack.
 
@@ -98,6 +116,8 @@ class PrivacyPackConfig(Config):
     ``optional``: those that only the highest level, or a request, masks. ``fragments``: parts of
     patterns, called as ``(?&name)``. ``keep``: patterns of values that are never masked, such as
     the company's hotline. ``given_names``: a list of words, for telling people from other names.
+    ``words``: classes of words, each a letter; ``forms``: patterns over these letters, by name;
+    ``requests``: what may be asked for, and its form.
 
     ``name``: of the pack. ``language``: of its rules. ``version``: raise it when rules change.
     ``rules``: what is masked.
@@ -111,6 +131,9 @@ class PrivacyPackConfig(Config):
     low: tuple[_Kind, ...] = ()
     optional: tuple[_Kind, ...] = ()
     fragments: dict[str, Texts] = Field(default_factory=dict)
+    words: dict[str, str] = Field(default_factory=dict)
+    forms: dict[str, str] = Field(default_factory=dict)
+    requests: tuple[RequestConfig, ...] = ()
     keep: tuple[str, ...] = ()
     given_names: str = ""
 
@@ -200,6 +223,8 @@ class PrivacyPack:
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
+    requests: tuple[Request, ...]
+    classes: Mapping[str, str]
 
 
 def bundled_privacy_packs() -> dict[str, Path]:
@@ -253,12 +278,34 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
             for i, pattern in enumerate(config.keep)
         ),
         given_names=word_set(config.given_names.lower()),
+        requests=tuple(_requests(config, patterns, source)),
+        classes={word: c for c, words in config.words.items() for word in words.split()},
     )
+
+
+def _requests(
+    config: PrivacyPackConfig, patterns: PackPatterns, source: YamlSource
+) -> Iterator[Request]:
+    for i, request in enumerate(config.requests):
+        place = ("requests", i)
+        if request.form not in config.forms:
+            hint = nearest(request.form, config.forms)
+            raise source.fault((*place, "form"), f"'{request.form}' is none of 'forms'{hint}")
+        patterns.compiled(config.forms[request.form], ("forms", request.form))
+        asked, named = (
+            patterns.compiled(text, (*place, key), form) if text else None
+            for key, text, form in (
+                ("asked", request.asked, REQUEST_FORM),
+                ("named", request.named, NAMED_FORM),
+            )
+        )
+        yield Request(request.kind, asked, named, config.forms[request.form], request.whole)
 
 
 def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
     used: list[tuple[_Place, str]] = [
         *((("rules", i, "kind"), rule.kind) for i, rule in enumerate(config.rules)),
+        *((("requests", i, "kind"), request.kind) for i, request in enumerate(config.requests)),
         *((("low", i), kind) for i, kind in enumerate(config.low)),
         *((("optional", i), kind) for i, kind in enumerate(config.optional)),
     ]
@@ -351,6 +398,8 @@ class Privacy:
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
+    requests: tuple[Request, ...] = ()
+    classes: Mapping[str, str] = field(default_factory=dict)
     allowed: frozenset[str] = frozenset()
     denied: People = NOBODY
 
@@ -388,6 +437,8 @@ def privacy_of(
         rules=tuple(sorted((r for pack in every for r in pack.rules), key=lambda r: r.is_plain)),
         keep=tuple(pattern for pack in every for pattern in pack.keep),
         given_names=frozenset().union(*(pack.given_names for pack in every)),
+        requests=tuple(request for pack in every for request in pack.requests),
+        classes={word: c for pack in every for word, c in pack.classes.items()},
         allowed=frozenset(map(folded, allow)),
         denied=People(deny, whole=True),
     )

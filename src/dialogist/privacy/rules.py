@@ -43,7 +43,8 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
 """What a rule may ask of a value beside its pattern; no check fails, whatever the text."""
 
 _AROUND = 64  # characters that a rule sees before and after a candidate
-_QUESTION = 100  # characters at the end of a turn that may ask for what the next one tells
+_BRIEF = 40  # characters of a turn that asks without a word that says so: "And the PIN."
+_QUESTION = 160  # characters at the end of a turn that may ask for what the next one tells
 _ANSWER = 48  # characters of the next turn, in which the answer begins
 
 VALUE_FORM = f"{BEFORE}(?:{{}}){AFTER}"
@@ -54,6 +55,8 @@ BEFORE_FORM = rf"{CUE_FORM}\Z"
 AFTER_FORM = "(?:{})"
 ASKED_FORM = r"(?<![A-Za-z])(?:{})[^0-9]*\Z"
 """A turn that holds the value itself does not ask for it."""
+NAMED_FORM = r"(?<![a-z_\[])(?:{})(?![a-z_])"
+REQUEST_FORM = rf"{NAMED_FORM}(?!.*[0-9][0-9][0-9])"
 WHOLE_FORM = r"(?:{})\Z"
 
 _REQUEST = re.compile(
@@ -76,7 +79,7 @@ for _mark in "，。！？：；（）":
 def request_in(turn: str) -> str:
     """The end of a turn, if it asks for something."""
     end = turn[-_QUESTION:]
-    return end if _REQUEST.search(end) else ""
+    return end if len(turn) < _BRIEF or _REQUEST.search(end) else ""
 
 
 def plain_characters(text: str) -> str:
