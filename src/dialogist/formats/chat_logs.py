@@ -42,6 +42,8 @@ class _Form(NamedTuple):
     least: int = 1
     is_last: bool = False
     has_names: bool = False
+    doc: str = ""
+    endings: str = ""
 
 
 _Message = tuple[Utterance, str, str]

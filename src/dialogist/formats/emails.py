@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
@@ -171,18 +172,16 @@ def _unpacked(
     references = (str(mail.get(key, "")) for key in ("References", "In-Reply-To", "Message-ID"))
     ids = _ID.findall(" ".join(references))
     subject = heads[-1].partition(": ")[2]
-    is_first = not _REPLY.match(subject)
-    if is_first or len(ids) < 2:  # a reply that does not say to what
+    if len(ids) < 2 or not _REPLY.match(subject):  # it does not say what it answers
         ids.append(re.sub(rf"^(?:{_REPLY.pattern}\s*)+", "", subject, flags=re.IGNORECASE))
     return [*heads, "", *text.splitlines()], ids
 
 
 def _header(mail: Message, key: str) -> str:
     value = " ".join(str(mail.get(key, "")).split())
-    try:
+    with suppress(*_FAULTS):
         return str(make_header(decode_header(value)))
-    except _FAULTS:
-        return value
+    return value
 
 
 def _body(mail: Message, report: ProblemReporter) -> str:
@@ -193,10 +192,9 @@ def _body(mail: Message, report: ProblemReporter) -> str:
         outside = f"{part.preamble or ''}\n{part.epilogue or ''}".split("\n")
         report.leave_out("lines outside of parts", sum(map(bool, map(str.strip, outside))))
     for part in _leaves(mail):
-        kind = part.get_content_type()
-        if part.get_filename() or not kind.startswith("text/"):
+        if part.get_filename() or part.get_content_maintype() != "text":
             report.leave_out("attachments")
-        elif kind == "text/html":
+        elif part.get_content_subtype() == "html":
             pages.append(from_html(_decoded(part)))
         else:
             plain.append(_decoded(part))
@@ -217,10 +215,9 @@ def _decoded(part: Message) -> str:
     if encoding not in ("base64", "quoted-printable"):
         return str(part.get_payload())  # was decoded with the file
     data = bytes(part.get_payload(decode=True))
-    try:
+    with suppress(LookupError):
         return data.decode(str(part.get_content_charset("utf-8")), "replace")
-    except LookupError:
-        return data.decode("utf-8", "replace")
+    return data.decode("utf-8", "replace")
 
 
 def _mails(lines: Sequence[str]) -> list[_Mail]:
@@ -230,8 +227,8 @@ def _mails(lines: Sequence[str]) -> list[_Mail]:
     while number < len(lines):
         mail, end = None, number
         if number >= looked_at:  # lines of a head that is none are not looked at again
-            mail, end = _head_at(lines, number)
-            looked_at = end
+            mail, looked_at = _head_at(lines, number)
+            end = looked_at
         if mail is None and (opening := _attribution(lines, number)):
             end = below = opening[1]
             while below < len(lines) and not lines[below].strip():
@@ -240,11 +237,9 @@ def _mails(lines: Sequence[str]) -> list[_Mail]:
             mail = None if is_quote else opening[0]
         if mail:
             mails.append(mail)
-            number = end
-            continue
-        if not _DIVIDER.fullmatch(lines[number][:_LONGEST]):
+        elif not _DIVIDER.fullmatch(lines[number][:_LONGEST]):
             mails[-1].lines.append(lines[number])
-        number += 1
+        number = end if mail else number + 1
     return [mail for mail in mails if any(line.strip() for line in mail.lines)]
 
 

@@ -4,10 +4,9 @@ What is not there under a key, or of another kind, is a `BadRecord` that says so
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
@@ -39,6 +38,7 @@ def _folded_key(key: str) -> str:
     return "".join(filter(str.isalnum, key.casefold())) or key
 
 
+@cache
 def format_table(name: str) -> dict[str, Any]:
     """A table of assets/formats."""
     text = files("dialogist").joinpath(f"assets/formats/{name}.yaml").read_text("utf-8")
@@ -77,20 +77,11 @@ def _keys_of(keys: tuple[str, ...], name: str) -> list[str]:
     return [there[key] for key in _FOLDED[name] if key in there]
 
 
-SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
-"""Excel's line that names the delimiter of a table."""
-
-
-def delimiter_of(text: str) -> str:
-    """The delimiter that occurs most often in the first line of a table."""
-    return max(",\t;|", key=text.lstrip("\ufeff\r\n").split("\n", 1)[0].count)
-
-
 def shortlist(names: Iterable[str], most: int = 20) -> str:
     """The first of some names, shortened, for an error message."""
-    listed = list(names)
-    shown = ", ".join(" ".join(name.split())[:40] for name in listed[:most])
-    return f"{shown}, ..." if len(listed) > most else shown or "none"
+    every = list(names)
+    shown = ", ".join(" ".join(name.split())[:40] for name in every[:most])
+    return f"{shown}, ..." if len(every) > most else shown or "none"
 
 
 def missing_key(key: str, record: Iterable[str]) -> BadRecord:
@@ -127,8 +118,7 @@ def list_under(record: Record, key: str) -> list[JSON]:
     """The list under ``key``."""
     if key not in record:
         raise missing_key(key, record)
-    value = record[key]
-    if not isinstance(value, list):
+    if not isinstance(value := record[key], list):
         raise BadRecord(f"key '{key}' holds {json_kind(value)}, not a list")
     return value
 
@@ -211,27 +201,24 @@ class RecordSelection:
         about_turns = []
         is_taken = True
         for condition in self._conditions:
-            if not has_path(record, condition.key) and any(
-                has_path(turn, condition.key) for turn in objects
-            ):
-                self._met.add(condition.key)
+            is_here = has_path(record, condition.key)
+            if not is_here and any(has_path(turn, condition.key) for turn in objects):
                 about_turns.append(condition)
-                continue
-            if has_path(record, condition.key):
                 self._met.add(condition.key)
-            else:
-                self._keys = self._keys or tuple(record)
+                continue
             is_taken = is_taken and condition.holds(record)
+            self._met.update([condition.key] * is_here)
+            self._keys = self._keys or (() if is_here else tuple(record))
         if not is_taken:
             self._left["records"] += 1
             return None
         kept = [turn for turn in turns if not (self._notes_out and is_internal(turn))]
         self._report.leave_out(INTERNAL_NOTES, len(turns) - len(kept))
-        chosen = [
-            turn
-            for turn in kept
-            if not isinstance(turn, dict) or all(c.holds(turn) for c in about_turns)
-        ]
+
+        def is_chosen(turn: JSON) -> bool:
+            return not isinstance(turn, dict) or all(c.holds(turn) for c in about_turns)
+
+        chosen = list(filter(is_chosen, kept))
         self._left["turns"] += len(kept) - len(chosen)
         return chosen if chosen or not turns else None
 
@@ -239,10 +226,8 @@ class RecordSelection:
         """Note what was left out, or raise a `DataError`: nothing has the key of a condition."""
         for condition in self._conditions:
             if condition.key not in self._met and self._keys:
-                raise DataError(
-                    f"{self._report.file}: --where {condition}: nothing has '{condition.key}' "
-                    f"(found: {shortlist(self._keys)})"
-                )
+                what = f"nothing has '{condition.key}' (found: {shortlist(self._keys)})"
+                raise DataError(f"{self._report.file}: --where {condition}: {what}")
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
         for what in ("records", "turns"):
             if self._left[what]:
@@ -253,10 +238,10 @@ def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
     """The dialogue as JSON that is read back unchanged; a role where no speaker says it."""
     turns: list[JSON] = []
     for u in dialogue.utterances:
-        role: dict[str, JSON] = {"role": u.role} if u.role != role_of(u.speaker) else {}
-        times: dict[str, JSON] = {"start": u.start, "end": u.end}
-        known = {name: time for name, time in times.items() if time is not None}
-        turns.append({"speaker": u.speaker, "text": u.text, **role, **known})
+        role = None if u.role == role_of(u.speaker) else u.role
+        more: dict[str, JSON] = {"role": role, "start": u.start, "end": u.end}
+        known = {name: value for name, value in more.items() if value is not None}
+        turns.append({"speaker": u.speaker, "text": u.text, **known})
     rest: dict[str, JSON] = {
         "summaries": list(dialogue.references),
         "profile": dict(dialogue.profile),

@@ -396,8 +396,9 @@ def _dialogue(
     identity = _first(record, columns if is_there else {}, "id")
     summary = "" if is_program else _first(record, columns, "summary")
     profile, ignored = profile_of(record.get(PROFILE))
-    facts: dict[str, JSON]
-    facts = {k: v for k in _FACTS if isinstance(v := record.get(k), str | int | float | list)}
+    facts: dict[str, JSON] = {
+        k: v for k in _FACTS if isinstance(v := record.get(k), str | int | float | list)
+    }
     if not is_program:
         inner = [name for name in ("metadata", PROFILE) if isinstance(record.get(name), dict)]
         facts = other_keys(record, key.partition(".")[0], key, identity, summary, *inner)

@@ -1,6 +1,5 @@
 """All formats, and the way in: a path or stream in, a stream of dialogues out."""
 
-import csv
 import json
 import logging
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.formats.fields import SEPARATOR, delimiter_of, folded_key, keys_of, shortlist
+from dialogist.formats.fields import format_table, keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
 from dialogist.formats.moments import LISTS
 from dialogist.formats.read_options import (
@@ -59,24 +58,11 @@ READERS: dict[str, Reader] = {
     "srt": Reader("transcripts:read_subtitles", "SubRip or SBV subtitles.", (".srt", ".sbv")),
     "ttml": Reader("transcripts:read_ttml", "TTML subtitles.", (".ttml", ".dfxp")),
     "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
-    "whatsapp": Reader("chat_logs:read_chat", "WhatsApp's export, or Element's.", (".txt",)),
-    "zoom": Reader("chat_logs:read_chat", "Zoom's saved chat, or Webex's.", (".txt",)),
-    "line": Reader("chat_logs:read_chat", "LINE's chat history.", (".txt",)),
-    "kakao": Reader("chat_logs:read_chat", "KakaoTalk, of a phone or a computer.", (".txt",)),
-    "discord": Reader("chat_logs:read_chat", "DiscordChatExporter's plain text.", (".txt",)),
-    "telegram-copy": Reader("chat_logs:read_chat", "Messages copied from Telegram.", (".txt",)),
-    "signal": Reader("chat_logs:read_chat", "Signal, as sigtop exports it.", (".txt",)),
-    "imessage": Reader("chat_logs:read_chat", "iMessage, by imessage-exporter.", (".txt",)),
-    "irc": Reader("chat_logs:read_chat", "IRC: WeeChat, ZNC, irssi, HexChat.", (".log", ".txt")),
-    "viber": Reader("chat_logs:read_chat", "Viber's messages.", (".txt", ".csv")),
-    "salesforce": Reader("chat_logs:read_chat", "Salesforce chat transcripts.", (".txt",)),
-    "substation": Reader("chat_logs:read_chat", "SubStation Alpha subtitles.", (".ass", ".ssa")),
-    "talkbank": Reader("chat_logs:read_chat", "TalkBank's CHAT.", (".cha",)),
-    "switchboard": Reader("chat_logs:read_chat", "Switchboard and STM.", (".utt", ".text", ".stm")),
-    "deposition": Reader("chat_logs:read_chat", "Court transcripts with Q. and A.", (".txt",)),
-    "whispercpp": Reader("chat_logs:read_chat", "Lines of whisper.cpp, or LRC.", (".txt", ".lrc")),
-    "labels": Reader("chat_logs:read_chat", "Times and a text: Audacity, Fisher, Rev.", (".txt",)),
-    "captions": Reader("chat_logs:read_chat", "Times above lines: YouTube's panel.", (".txt",)),
+    **{
+        name: Reader("chat_logs:read_chat", forms[0]["doc"], listed(forms[0]["endings"]))
+        for name, forms in format_table("chats").items()
+        if "doc" in forms[0]
+    },
     "csv": Reader("table:read_table", "A row per dialogue or utterance.", _TABLES, True),
     "email": Reader("emails:read_email", "An e-mail, or a copied thread.", (".eml", ".txt")),
     "mbox": Reader("emails:read_mbox", "A mailbox, a dialogue for each thread.", (".mbox", ".mbx")),
@@ -358,8 +344,11 @@ def _text_format(head: FileHead) -> str:
 
     if name := form_of(head.text):
         return name
-    if _is_table(head):
-        return "csv"
+    if head.suffix in _TABLES or ": " not in lines[0]:  # names of columns do not have that
+        from dialogist.formats.table import is_table
+
+        if is_table(lines, head.suffix in _TABLES):
+            return "csv"
     if _MAIL.search(head.text) or lines[0].startswith("From "):
         from dialogist.formats.emails import is_email, is_mbox
 
@@ -372,21 +361,3 @@ def _text_format(head: FileHead) -> str:
     parts = groupby(lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
     first = next((list(part) for is_divider, part in parts if not is_divider), [])
     return "transcript" if has_speakers(first) else form_of(head.text, is_last=True)
-
-
-def _is_table(head: FileHead) -> bool:
-    """A header row with the columns needed; any other only where the file calls itself CSV."""
-    named = SEPARATOR.fullmatch(head.lines[0])
-    header = next(iter(head.lines[1 if named else 0 :]), "")
-    if head.suffix not in _TABLES and ": " in header:  # most transcripts: no name of a column
-        return False
-    try:
-        cells = next(csv.reader([header], delimiter=delimiter_of(header), strict=True), [])
-    except csv.Error:
-        return False
-    names = set(map(folded_key, cells))
-    known = {name for name in ("column", "speaker", "text", "start") if keys_of(cells, name)}
-    if program_of(names, is_table=True):
-        return True
-    has_turns = "column" in known or {"speaker", "text"} <= known
-    return len(names) > 1 and (has_turns or head.suffix in _TABLES)

@@ -81,17 +81,12 @@ def named_lines(
     counts = _counts(guesses, may_be_short)
     counts |= {name: others[name] for name in counts if others.get(name, 0) > counts[name]}
     # Where hardly a time stands before anything else, what follows one is a name.
-    stamped = [bool(line.start) for line in plain]
-    with_guess = sum(
-        is_stamped and guess is not None
-        for is_stamped, (_, guess) in zip(stamped, guesses, strict=True)
-    )
-    is_sure = with_guess > 1 and 10 * with_guess >= 9 * sum(stamped)
+    stamped = [guess for line, (_, guess) in zip(plain, guesses, strict=True) if line.start]
+    with_guess = len(stamped) - stamped.count(None)
+    is_sure = with_guess > 1 and 10 * with_guess >= 9 * len(stamped)
     names = [
-        g
-        if g and ((is_sure and is_stamped and _may_be_name(g[0])) or _is_name(g[0], counts[g[0]]))
-        else None
-        for is_stamped, (_, g) in zip(stamped, guesses, strict=True)
+        guess if guess and _is_name(guess[0], counts[guess[0]], is_sure and line.start) else None
+        for line, (_, guess) in zip(plain, guesses, strict=True)
     ]
     plain = _without_stamps_alone(plain, names)
     texts = [line.text for line in plain]
@@ -101,19 +96,14 @@ def named_lines(
     if len(turns) > 1 and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
         turns[0] = replace(turns[0], role="system")
     first = next((n for n, text in enumerate(texts) if text.strip()), 0)
-    begins = sorted({first, *(n for n, name in enumerate(names) if name)})
-    ends = [
-        max((line.end for line in plain[a:b]), default="")
-        for a, b in pairwise([*begins, len(plain)])
-    ]
     if not any(line.start or line.end for line in plain):
         return turns
-    seconds = times_of_stamps([*(plain[n].start for n in begins), *ends])
-    starts, stops = seconds[: len(begins)], seconds[len(begins) :]
-    return [
-        replace(turn, start=start, end=stop)
-        for turn, start, stop in zip(turns, starts, stops, strict=True)
-    ]
+    begins = sorted({first, *(n for n, name in enumerate(names) if name)})
+    runs = [plain[a:b] for a, b in pairwise([*begins, len(plain)])]
+    ends = [max(line.end for line in run) for run in runs]
+    seconds = times_of_stamps([*(run[0].start for run in runs), *ends])
+    times = zip(turns, seconds[: len(runs)], seconds[len(runs) :], strict=True)
+    return [replace(turn, start=start, end=stop) for turn, start, stop in times]
 
 
 def _without_stamps_alone(
@@ -152,9 +142,7 @@ def _plain(lines: Sequence[str]) -> list[_Line]:
     """The lines without time stamps, bold type, and the marks of a list of utterances."""
     bullets = [_BULLET.fullmatch(line) for line in lines]
     filled = [n for n, line in enumerate(lines) if line.strip()]
-    marked = [
-        n for n in filled if (bullet := bullets[n]) and guess_name(_bare(bullet["rest"]).text)
-    ]
+    marked = [n for n in filled if (b := bullets[n]) and guess_name(_bare(b["rest"]).text)]
     # A list in somebody's message does not make up most of the text, from its first line on.
     if marked and marked[0] == filled[0] and 2 * len(marked) > len(filled):
         lines = list(lines)
@@ -213,18 +201,17 @@ def is_heading(lines: Iterable[str]) -> bool:
     )
 
 
-def _may_be_name(name: str) -> bool:
-    return 0 < len(name.split()) <= 6 and not _SENTENCE_IN_NAME.search(name)
-
-
-def _is_name(name: str, times: int) -> bool:
+def _is_name(name: str, times: int, is_sure: bool | str = False) -> bool:
     """Weigh one candidate: its look, and how often it comes back."""
     words = name.split()
-    if not words or len(words) > 6 or name.lower() in _NOT_NAMES:
+    if not 0 < len(words) <= 6:
         return False
-    if _SENTENCE_IN_NAME.search(name) and not (times > 1 and _TWO_NAMES.fullmatch(name)):
+    is_sentence = bool(_SENTENCE_IN_NAME.search(name))
+    if is_sure and not is_sentence:
+        return True
+    if name.lower() in _NOT_NAMES or (times == 1 and name.lower() in HEADER_WORDS):
         return False
-    if times == 1 and name.lower() in HEADER_WORDS:
+    if is_sentence and not (times > 1 and _TWO_NAMES.fullmatch(name)):
         return False
     if role_of(name):
         return True

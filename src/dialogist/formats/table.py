@@ -11,9 +11,7 @@ from dialogist.errors import DataError
 from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import (
     KEYS,
-    SEPARATOR,
     RecordSelection,
-    delimiter_of,
     folded_key,
     keys_of,
     require_text,
@@ -28,6 +26,8 @@ from dialogist.formats.turns import TurnReader
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
 
+_SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
+"""Excel's line that names the delimiter of a table."""
 _DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
 _WEAK = ("type", "direction", "source", "channel")
@@ -40,6 +40,25 @@ Rows = Iterator[tuple[int, dict[str, str]]]
 
 Layout = Mapping[str, str]
 """Which column holds what (`COLUMNS`, ``start``); an empty name where there is none."""
+
+
+def is_table(lines: Sequence[str], is_named: bool) -> bool:
+    """Whether a header row has the columns needed, or any where the file is named as a table."""
+    named = _SEPARATOR.fullmatch(lines[0])
+    header = next(iter(lines[1 if named else 0 :]), "")
+    try:
+        cells = next(csv.reader([header], delimiter=_delimiter_of(header), strict=True), [])
+    except csv.Error:
+        return False
+    known = {name for name in ("column", "speaker", "text", "start") if keys_of(cells, name)}
+    has_turns = "column" in known or {"speaker", "text"} <= known
+    is_program = bool(program_of(set(map(folded_key, cells)), is_table=True))
+    return is_program or (len(set(map(folded_key, cells))) > 1 and (has_turns or is_named))
+
+
+def _delimiter_of(text: str) -> str:
+    """The delimiter that occurs most often in the first line of a table."""
+    return max(",\t;|", key=text.lstrip("\ufeff\r\n").split("\n", 1)[0].count)
 
 
 def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
@@ -142,7 +161,7 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
     first = next((line for line in lines if line.text.strip()), None)
     if first is None:
         return
-    named = SEPARATOR.fullmatch(first.text)
+    named = _SEPARATOR.fullmatch(first.text)
     number = 0
 
     def texts() -> Iterator[str]:
@@ -151,7 +170,7 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
             number = line.number
             yield f"{line.text}\n"
 
-    delimiter = named["sign"] if named else delimiter_of(first.text)
+    delimiter = named["sign"] if named else _delimiter_of(first.text)
     # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
     table = csv.reader(texts(), delimiter=delimiter, strict=True)
     is_header = True

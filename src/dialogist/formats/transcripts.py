@@ -80,12 +80,7 @@ def is_headed(lines: Sequence[str]) -> bool:
     backward = sum(before > after for before, after in pairwise(times))
     own = sum(not header.goes_on for header in places)
     is_short = own == 1 and (places[0].first > 0 or len(lines) > 6)
-    return (
-        2 * own > len(places)
-        and not is_short
-        and 10 * empty <= len(places)
-        and 10 * backward <= len(places)
-    )
+    return 2 * own > len(places) >= 10 * max(empty, backward) and not is_short
 
 
 def headers(lines: Sequence[str]) -> list[Header]:
@@ -114,22 +109,17 @@ def headers(lines: Sequence[str]) -> list[Header]:
             places.append((header, shape))
     # A name in small letters comes back, or its header is like that of a name that does.
     counts = Counter(header.name for header, _ in places)
-    known = {
-        shape for header, shape in places if _is_titled(header.name) or counts[header.name] > 1
-    }
+    titled = {name for name in counts if not any(word[0].islower() for word in name.split())}
+    known = {shape for (_, _, name, *_), shape in places if name in titled or counts[name] > 1}
     return [
         header
         for header, shape in places
-        if _is_titled(header.name) or (len(header.name.split()) <= 2 and shape in known)
+        if header.name in titled or (len(header.name.split()) <= 2 and shape in known)
     ]
 
 
 def _may_be_header(name: str) -> bool:
     return 0 < len(name.split()) <= _MOST_WORDS and not _SENTENCE.search(name)
-
-
-def _is_titled(name: str) -> bool:
-    return not any(word[0].islower() for word in name.split())
 
 
 def _body(lines: Sequence[str]) -> str:
@@ -144,7 +134,8 @@ def read_transcript(source: Source, options: ReadOptions, report: ProblemReporte
 
     A part without any speaker is no dialogue but belongs to the message before it.
     """
-    lines = list(_cut(source.lines(report), report))
+    texts = ((number, cut_lines([text], report)) for number, text in source.lines(report))
+    lines = [SourceLine(number, left) for number, lefts in texts for left in lefts]
     if options.one_dialogue:
         parts = [[line for line in lines if not DIVIDER.fullmatch(line.text)]]
     else:
@@ -166,21 +157,15 @@ def read_transcript(source: Source, options: ReadOptions, report: ProblemReporte
         report.note(f"{divided}; --one-dialogue reads it as one")
 
 
-def _cut(lines: Iterable[SourceLine], report: ProblemReporter) -> Iterator[SourceLine]:
-    for number, text in lines:
-        for left in cut_lines([text], report):
-            yield SourceLine(number, left)
-
-
 def _parts(lines: list[SourceLine], report: ProblemReporter) -> list[list[SourceLine]]:
     """The lines between dividers, those parts that stand within a message put back to it."""
     dividers = [n for n, line in enumerate(lines) if DIVIDER.fullmatch(line.text)]
-    parts = [lines[: dividers[0]] if dividers else lines]
-    is_below_names = _has_names(parts[0])
+    parts: list[list[SourceLine]] = []
+    is_below_names = False
     is_open = False  # a block without speakers began: the next divider is its end
-    for place, end in pairwise([*dividers, len(lines)]):
+    for place, end in pairwise([-1, *dividers, len(lines)]):
         part = lines[place + 1 : end]
-        has_names = _has_names(part)
+        has_names = any(turn.speaker for turn in named_lines(line.text for line in part))
         has_text = any(line.text.strip() for line in part)
         if has_text and is_below_names and (is_open or not has_names):
             report.note(f"line {lines[place].number}: dashes within a message, no new dialogue")
@@ -190,10 +175,6 @@ def _parts(lines: list[SourceLine], report: ProblemReporter) -> list[list[Source
             parts.append(part)
             is_below_names, is_open = has_names, False
     return parts
-
-
-def _has_names(part: Sequence[SourceLine]) -> bool:
-    return any(turn.speaker for turn in named_lines(line.text for line in part))
 
 
 # What pages of Telegram, Discord, iMessage, Google Voice and Facebook call the parts of messages.
@@ -260,8 +241,7 @@ def _page_turns(lines: Sequence[str], report: ProblemReporter) -> tuple[Utteranc
 def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read every line with text as one utterance without a speaker."""
     texts = (line.text.strip().lstrip("\ufeff") for line in source.lines(report))
-    utterances = tuple(Utterance("", text) for text in texts if text)
-    if utterances:
+    if utterances := tuple(Utterance("", text) for text in texts if text):
         yield Dialogue(utterances, id=source.stem)
 
 
@@ -290,8 +270,7 @@ class _Cue(NamedTuple):
 
 def read_subtitles(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
     """Read cues as one dialogue; one that names nobody has no speaker: who goes on is not said."""
-    utterances = _cue_turns(_cues(source.lines(report), report))
-    if utterances:
+    if utterances := _cue_turns(_cues(source.lines(report), report)):
         yield Dialogue(utterances, id=source.stem)
 
 
@@ -312,8 +291,8 @@ def _cues(lines: Iterable[SourceLine], report: ProblemReporter) -> list[_Cue]:
         elif above and _NO_CUE.fullmatch(above[0].text):
             report.leave_out("header lines", len(above) - ("WEBVTT" in above[0].text))
         elif above:
-            number = above[0].number
-            report(number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
+            form = "'00:00:01.000 --> 00:00:02.000'"
+            report(above[0].number, f"a cue without a timing line ({form})")
         if first is not None:
             cues += _cues_of(block)
     return cues
@@ -326,7 +305,7 @@ def _cues_of(block: Sequence[SourceLine]) -> Iterator[_Cue]:
         timing = TIMING.fullmatch(block[place].text)
         named = _NAMED_ID.fullmatch(block[place - 1].text) if place else None
         texts = [line.text for line in block[place + 1 : end]]
-        if end < len(block) and texts and (texts[-1].strip().isdigit()):
+        if end < len(block) and texts and texts[-1].strip().isdigit():
             texts.pop()  # the id of the next
         if timing:
             yield _Cue(timing["start"], timing["end"], named["name"] if named else "", texts)
@@ -356,14 +335,11 @@ def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:
 def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
     """The cues; where most begin with the last line of the cue before, without it."""
     texts = [[line for line in map(_plain, cue.lines) if line] for cue in cues]
-    pairs = list(pairwise(texts))
-    again = [bool(one and two) and one[-1] == two[0] for one, two in pairs]
+    again = [bool(one and two) and one[-1] == two[0] for one, two in pairwise(texts)]
     if len(again) < 3 or 2 * sum(again) < len(again):
         return cues
-    kept = [cues[0]._replace(lines=texts[0])] if cues else []
-    for cue, lines, is_again in zip(cues[1:], texts[1:], again, strict=True):
-        kept.append(cue._replace(lines=lines[is_again:]))
-    return kept
+    parts = zip(cues, texts, [False, *again], strict=True)
+    return [cue._replace(lines=lines[is_again:]) for cue, lines, is_again in parts]
 
 
 def _speech(lines: list[str], names: Mapping[str, int]) -> Iterator[Utterance]:
@@ -384,8 +360,7 @@ def _speech(lines: list[str], names: Mapping[str, int]) -> Iterator[Utterance]:
     # Where lines begin with a dash, each of those is another person's.
     parts: list[list[str]] = []
     for line in filter(None, map(_plain, lines)):
-        dash = _DASH.match(line)
-        if dash or not parts:
+        if (dash := _DASH.match(line)) or not parts:
             parts.append([line[dash.end() :] if dash else line])
         elif line not in "-–—":
             parts[-1].append(line)

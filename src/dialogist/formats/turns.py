@@ -4,6 +4,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -48,26 +49,18 @@ def as_seconds(value: Any, unit: float = 1.0) -> float | None:
         if "seconds" in value or "nanos" in value:
             whole, rest = as_seconds(value.get("seconds", 0)), as_seconds(value.get("nanos", 0))
             return (whole or 0) + (rest or 0) / 1e9
-        inner = (
-            value[key] for key in ("absolute", "relative", "from") if value.get(key) is not None
-        )
-        return as_seconds(str(next(inner, "")), unit)
+        inner = map(value.get, ("absolute", "relative", "from"))
+        return as_seconds(str(next((each for each in inner if each is not None), "")), unit)
     text = str(value).strip() if isinstance(value, str | int | float) else ""
     if isinstance(value, bool) or not 0 < len(text) < _LONGEST_TIME or not text.isprintable():
         return None
-    try:
+    with suppress(ValueError):
         number = float(text)
-    except ValueError:
-        pass
-    else:
         scale = next((1 / scale for least, scale in _EPOCHS if number >= least), unit)
         return number * scale if abs(number) < 1e21 else None
-    if clock := _CLOCK.fullmatch(text):
-        hours, minutes, seconds = clock.groups()
-        return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
-    if span := _SPAN.fullmatch(text):
-        hours, minutes, seconds = span.groups()
-        return float(hours or 0) * 3600 + float(minutes or 0) * 60 + float(seconds or 0)
+    if parts := _CLOCK.fullmatch(text) or _SPAN.fullmatch(text):
+        hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in parts.groups())
+        return hours * 3600 + minutes * 60 + rest
     text = _FRACTION.sub("", text)
     for form in ("", *TABLES["dates"]):
         try:
@@ -107,11 +100,8 @@ def in_order(utterances: list[Utterance], order: str = "") -> list[Utterance]:
         utterances = utterances[::-1]
     if not falls or not (is_dated or order == "time"):
         return utterances
-    moments = []
     last = float("-inf")
-    for utterance in utterances:
-        last = last if utterance.start is None else utterance.start
-        moments.append(last)
+    moments = [last := last if u.start is None else u.start for u in utterances]
     return [utterances[n] for n in sorted(range(len(moments)), key=moments.__getitem__)]
 
 
@@ -122,10 +112,9 @@ def _in_seconds(utterances: list[Utterance]) -> list[Utterance]:
     is_whole = all(time.is_integer() for span in spans for time in map(float, span))
     if not spans or not is_whole or lengths[len(lengths) // 2] < _LONG_TURN:
         return utterances
-    if spans[0][0] >= FIRST_INSTANT:
-        return utterances
     in_ms = ((u, [t if t is None else t / 1000 for t in (u.start, u.end)]) for u in utterances)
-    return [replace(u, start=start, end=end) for u, (start, end) in in_ms]
+    is_dated = spans[0][0] >= FIRST_INSTANT
+    return utterances if is_dated else [replace(u, start=a, end=b) for u, (a, b) in in_ms]
 
 
 # Speakers.
@@ -163,27 +152,22 @@ class Participants:
         for key in keys_of(record, "people"):
             value: Any = record[key]
             if isinstance(value, dict) and key.endswith("s"):  # by id
-                value = [
-                    {"id": number, **(person if isinstance(person, dict) else {"name": person})}
-                    for number, person in value.items()
-                ]
+                named = ((n, p if isinstance(p, dict) else {"name": p}) for n, p in value.items())
+                value = [{"id": number, **person} for number, person in named]
             is_list = isinstance(value, list)
             for place, person in enumerate(value if is_list else [value]):
                 if isinstance(person, dict):
                     self._learn(person, f"#{place}" if is_list else "")
-        chat = record.get("name")
+        chat, asked = record.get("name"), value_at(record, "requester_id")
         self.other = chat if isinstance(chat, str) else ""
-        asked = record.get("requester_id")
-        requester = record.get("requester")
-        if asked is None and isinstance(requester, dict):
-            asked = requester.get("id")
+        asked = value_at(record, "requester.id") if asked is None else asked
         self.customer = str(asked) if isinstance(asked, str | int) else self.customer
 
     def _learn(self, value: Record, place: str) -> None:
         profile = value.get("profile")
         _, name, role = person_of({**value, **(profile if isinstance(profile, dict) else {})})
-        ids = [value[key] for key in keys_of(value, "person_id")]
-        for identity in filter(None, [*(str(i) for i in ids if isinstance(i, str | int)), place]):
+        ids = [str(i) for k in keys_of(value, "person_id") if isinstance(i := value[k], str | int)]
+        for identity in filter(None, [*ids, place]):
             before = self.known.get(identity, Person())
             self.known[identity] = Person(identity, name or before.name, role or before.role)
 
@@ -365,13 +349,14 @@ class TurnReader:
             return []
         speaker, role = self._speaker(item)
         text = self._text(item)
-        if self.program.notice and _is_notice(self.program.notice, speaker, text):
+        # A notice tells of its speaker by name, as "Ann left the group." does.
+        rest = text.removeprefix(speaker) if text.startswith(f"{speaker} ") else text
+        if self.program.notice and re.fullmatch(self.program.notice, rest):
             self.leave_out("notices")
             return []
         start, end = times_of(item, self.columns, self.program.unit)
-        pieces: Any = next(
-            (v for k in keys_of(item, "pieces") if isinstance(v := item[k], list)), []
-        )
+        lists = (v for k in keys_of(item, "pieces") if isinstance(v := item[k], list))
+        pieces: Any = next(lists, [])
         found = [] if self.columns.get("text") else self.spoken(pieces, speaker, role, text)
         if found and (not text or (len(found) > 1 and _same(text, found))):
             return [replace(found[0], start=found[0].start if start is None else start), *found[1:]]
@@ -468,12 +453,8 @@ class TurnReader:
         if name in _SPARE and not (is_role or (label and name not in ("type", "source"))):
             return Person()
         by_number = isinstance(value, int) and not name.endswith("id")
-        if label and (
-            by_number
-            or self.program.labels
-            or name == "speakerid"
-            or ("_" in text and name != "speaker")
-        ):
+        is_coded = name == "speakerid" or ("_" in text and name != "speaker")
+        if label and (by_number or self.program.labels or is_coded):
             return Person("", f"Speaker {label[1].upper()}")
         if role != text and not role_of(text):  # "external", "ai"
             return Person("", role.capitalize(), role)
@@ -503,9 +484,8 @@ class TurnReader:
         utterances = []
         for name, run in groupby(told, key=lambda word: word[0] or first):
             words = [*run]
-            text = (
-                "".join(w[1] for w in words).strip() if is_glued else _spaced(w[1] for w in words)
-            )
+            texts = [w[1] for w in words]
+            text = "".join(texts).strip() if is_glued else _spaced(texts)
             start = next((w[2] for w in words if w[2] is not None), None)
             end = next((w[3] for w in reversed(words) if w[3] is not None), None)
             given = role if name in ("", speaker) else role_of(name)
@@ -523,12 +503,6 @@ def _same(text: str, found: Sequence[Utterance]) -> bool:
     """Whether utterances made of words say all that a text says."""
     spoken = "".join(u.text for u in found)
     return "".join(filter(str.isalnum, text)) == "".join(filter(str.isalnum, spoken))
-
-
-def _is_notice(pattern: str, speaker: str, text: str) -> bool:
-    """Whether a message tells of its speaker by name, as ``Ann left the group.`` does."""
-    rest = text.removeprefix(speaker) if speaker and text.startswith(f"{speaker} ") else text
-    return bool(re.fullmatch(pattern, rest))
 
 
 def unwrapped(item: Record) -> dict[str, Any]:
