@@ -92,8 +92,7 @@ def without_signature(text: str, name: str = "") -> str:
 def from_html(text: str, marks: Mapping[str, str] = NO_MARKS) -> str:
     """The text of HTML, a line for each block.
 
-    ``marks``: what to put before the lines of elements of a class or name, in place of whatever
-    else begins there; a time's title stands for it. `END_MARK` stands behind them.
+    ``marks``: what to put before elements of a class or name; `END_MARK` stands behind them.
     """
     lines = (" ".join(line.split()) for line in "".join(_pieces(text, marks)).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -16,14 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.errors import DataError
-from dialogist.formats.fields import (
-    RecordSelection,
-    id_under,
-    json_kind,
-    list_under,
-    objects_under,
-    text_or_empty,
-)
+from dialogist.formats import fields
+from dialogist.formats.fields import RecordSelection, id_under, json_kind, list_under, objects_under
 from dialogist.formats.generic import WORDS, RoleMessage, group_messages, turns_at
 from dialogist.formats.json_records import Program, json_values
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
@@ -141,7 +135,7 @@ def _worded(message: dict[str, Any], people: Participants) -> dict[str, Any]:
     author = message.get("user") or message.get("username") or "bot"
     if str(author) not in people.known and isinstance(profile, dict):
         author = person_of(profile).name or author
-    text = html.unescape(_MENTION.sub(in_words, text_or_empty(message, "text")))
+    text = html.unescape(_MENTION.sub(in_words, fields.text_or_empty(message, "text")))
     return {**message, "text": text, "user": author, "username": None}
 
 

@@ -8,30 +8,10 @@ from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
+from dialogist.formats import fields, json_records
 from dialogist.formats.documents import plain_text
-from dialogist.formats.fields import (
-    KEYS,
-    Record,
-    RecordSelection,
-    id_under,
-    json_kind,
-    keys_of,
-    missing_key,
-    other_keys,
-    profile_of,
-    require_text,
-    shortlist,
-    texts_under,
-)
-from dialogist.formats.json_records import (
-    JsonValue,
-    NotParsed,
-    Program,
-    convert_records,
-    json_values,
-    parse_value,
-    programs,
-)
+from dialogist.formats.fields import KEYS, Record, RecordSelection, id_under, json_kind, keys_of
+from dialogist.formats.json_records import JsonValue, Program, programs
 from dialogist.formats.read_options import (
     BadRecord,
     Columns,
@@ -73,11 +53,8 @@ def group_messages(
 ) -> Dialogues:
     """Put messages of one dialogue together and yield the dialogues as they first appeared.
 
-    All messages are held in memory, unless they are known to be sorted by dialogue. ``refusal``
-    is what to say if the ids turn out to be the messages' own.
-
-    Raises:
-        DataError: there is a ``refusal``, and no two messages have an id in common.
+    Messages that are not sorted are held in memory. ``refusal``: the `DataError` if no two have
+    an id in common.
     """
     held: dict[str, list[RoleMessage]] = {}
     for message in () if options.by_neighbours else messages:
@@ -94,7 +71,7 @@ def group_messages(
         count += 1
         summary = next((m.summary for m in group if m.summary), "")
         try:
-            turns = require_text(reader.finished(ordered) if reader else ordered)
+            turns = fields.require_text(reader.finished(ordered) if reader else ordered)
         except BadRecord as error:
             report(group[0].line, str(error))
             continue
@@ -126,7 +103,7 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     reader = TurnReader(
         {**program.columns, **options.columns}, program, report.leave_out, options.internal_notes
     )
-    values = json_values(source, report)
+    values = json_records.json_values(source, report)
     ahead = list(islice(values, 1))
     if not ahead:
         return
@@ -149,7 +126,9 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
                 raise BadRecord("is one message, while the file's first record is a whole dialogue")
             return generic(record, reader, selection)
 
-        yield from convert_records(_conversations(values, reader), source, convert, report)
+        yield from json_records.convert_records(
+            _conversations(values, reader), source, convert, report
+        )
     selection.tell()
 
 
@@ -175,8 +154,7 @@ def turns_at(
 ) -> list[Any] | None:
     """The items of the first path with any that are accepted.
 
-    A step is a key, a place in a list, or ``*`` for all values of an object. A list on the way
-    stands for all of its items.
+    A step is a key, a place in a list, or ``*`` for all values; a list stands for all its items.
     """
     found = None
     for path in paths.split(" | "):
@@ -202,8 +180,8 @@ def turns_at(
 def _as_list(value: Any) -> Any:
     """A value, or the JSON that it holds as text; objects under ids are a list of them."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
-        with suppress(NotParsed):
-            value = parse_value(value)[0]
+        with suppress(json_records.NotParsed):
+            value = json_records.parse_value(value)[0]
     is_by_id = (
         isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values())
     )
@@ -374,7 +352,7 @@ def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
         return whole, key, inner[key]
     for key in keys_of(record, "turns"):
         raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
-    raise missing_key("turns", record)
+    raise fields.missing_key("turns", record)
 
 
 def _check_columns(turns: list[JSON], columns: Columns, program: Program) -> None:
@@ -383,7 +361,7 @@ def _check_columns(turns: list[JSON], columns: Columns, program: Program) -> Non
     for name in ("speaker", "role"):
         mapped = columns.get(name)
         if mapped and objects and not program.doc and not any(has_path(o, mapped) for o in objects):
-            raise missing_key(mapped, objects[0])
+            raise fields.missing_key(mapped, objects[0])
 
 
 def _dialogue(
@@ -395,21 +373,23 @@ def _dialogue(
     is_there = not is_program or has_path(record, columns.get("id", ""))
     identity = _first(record, columns if is_there else {}, "id")
     summary = "" if is_program else _first(record, columns, "summary")
-    profile, ignored = profile_of(record.get(PROFILE))
+    profile, ignored = fields.profile_of(record.get(PROFILE))
     facts: dict[str, JSON] = {
         k: v for k in _FACTS if isinstance(v := record.get(k), str | int | float | list)
     }
     if not is_program:
         inner = [name for name in ("metadata", PROFILE) if isinstance(record.get(name), dict)]
-        facts = other_keys(record, key.partition(".")[0], key, identity, summary, *inner)
+        facts = fields.other_keys(record, key.partition(".")[0], key, identity, summary, *inner)
         extra = record.get("metadata")
         facts |= extra if isinstance(extra, dict) else {}
         facts |= {PROFILE: ignored} if ignored else {}
-    told = require_text(utterances)
+    told = fields.require_text(utterances)
     return Dialogue(
         told,
         id=id_under({identity: value_at(record, identity)}, identity) if identity else "",
-        references=texts_under({summary: value_at(record, summary)}, summary) if summary else (),
+        references=fields.texts_under({summary: value_at(record, summary)}, summary)
+        if summary
+        else (),
         metadata=facts,
         profile=profile,
         is_verbatim=len(turns) == len(told) and all(map(_holds, turns, told)),
@@ -428,8 +408,8 @@ def id_refusal(
     """What to say if the ids of messages (``usual``, of keys ``found``) prove to be their own."""
     message, place = ("row", "column") if is_table else ("message", "key")
     advice = (
-        f"({place}s found: {shortlist(found)}); name the {place} with --column id=NAME, or give "
-        "--one-dialogue if the whole file is one dialogue"
+        f"({place}s found: {fields.shortlist(found)}); name the {place} with --column id=NAME, or "
+        "give --one-dialogue if the whole file is one dialogue"
     )
     if options.one_dialogue:
         return ""
@@ -501,5 +481,5 @@ def _first(record: Record, columns: Columns, name: str) -> str:
         usual = keys_of(record, name)
         return next((k for k in usual if name != "id" or isinstance(record[k], str | int)), "")
     if mapped and not has_path(record, mapped):
-        raise missing_key(mapped, record)
+        raise fields.missing_key(mapped, record)
     return mapped

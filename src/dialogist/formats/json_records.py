@@ -42,9 +42,8 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         fault = error.msg.removesuffix(" at")  # "Unterminated string starting at"
-        reason = f"not JSON: {fault} at line {error.lineno} column {error.colno}"
-        if "\n" not in text:
-            reason = f"not JSON: {fault} at column {error.colno}"
+        line = f"line {error.lineno} " if "\n" in text else ""
+        reason = f"not JSON: {fault} at {line}column {error.colno}"
         raise NotParsed(reason, error.lineno) from None
     except RecursionError:
         raise NotParsed("JSON nested too deeply") from None
@@ -96,9 +95,8 @@ _KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
 class FileHead:
     """What detection knows: the first lines, and the first JSON record where there is one.
 
-    ``shape`` is ``rows`` (a record per line), ``document`` (one JSON value), or empty. ``keys``
-    are the first record's, or those that merely occur, when the head ends inside the record;
-    ``signs`` are all that occur, at whatever depth.
+    ``shape``: ``rows`` (a record per line), ``document`` (one JSON value), or empty. ``keys``: the
+    first record's, if it is whole; ``signs``: all that occur, at whatever depth.
     """
 
     text: str
@@ -139,8 +137,7 @@ def head_of(source: Source) -> FileHead:
 class Reader:
     """One format: what turns its lines into dialogues, and how another package's is recognised.
 
-    ``parse``: the function, or the module here and the name of one that is loaded when needed.
-    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
+    ``parse``: a function, or ``module:name``. ``has_fields``: keys that ``--where`` can ask for.
     """
 
     parse: Parse | str
@@ -225,11 +222,10 @@ def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
     """All values of a file: of its lines, or of one document or array that goes over many."""
     lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
     ahead = list(islice(lines, 2))
-    first = ahead[0].text.lstrip(" \t\ufeff") if ahead else ""
+    first = ahead[0].text.strip(" \t\ufeff") if ahead else ""
     goes_on = len(ahead) > 1 and not ahead[1].text.lstrip().startswith("{")
-    if first.startswith("[") or (
-        first.startswith("{") and goes_on and not first.rstrip().endswith("}")
-    ):
+    is_open = first.startswith("{") and not first.rstrip().endswith("}")
+    if first.startswith("[") or (is_open and goes_on):
         yield from _document_values(chain(ahead, lines), report)
         return
     for number, text in chain(ahead, lines):

@@ -206,6 +206,29 @@ def told_left_out(left_out: Mapping[str, int]) -> str:
     return f"; left out: {', '.join(left)}" if left_out else ""
 
 
+def reported(
+    dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    """The dialogues with what is said of their reading; the notes behind the last sum it up."""
+    count = said = speakers = 0
+    left_out: Counter[str] = Counter()
+    warnings: Counter[str] = Counter()
+    for dialogue in map(repaired, dialogues):
+        reading = report_of(dialogue, name, report.left_out)
+        report.left_out.clear()
+        count, said, speakers = count + 1, said + reading.utterances, reading.speakers
+        left_out.update(reading.left_out)
+        warnings.update(reading.warnings)
+        yield replace(dialogue, reading=reading)
+    if count:
+        told, alone = counted(said, "utterances"), counted(speakers, "speakers")
+        told = f"{told}, {alone}" if count == 1 else f"{counted(count, 'dialogues')}, {told}"
+        report.note(f"read as {name}: {told}{told_left_out(left_out + report.left_out)}")
+    for warning, times in warnings.items():
+        more = f" (in {counted(times, 'dialogues')})" if times > 1 else ""
+        report.note(f"warning: {warning}{more}")
+
+
 _TWICE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0178\u02c6-\u2122]")
 """Bytes of UTF-8 that were read as Latin-1, or as Windows reads them."""
 

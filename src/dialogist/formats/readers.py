@@ -16,17 +16,9 @@ from dialogist.errors import DataError, UsageError, nearest
 from dialogist.formats.fields import format_table, keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
 from dialogist.formats.moments import LISTS
-from dialogist.formats.read_options import (
-    ProblemReporter,
-    ReadOptions,
-    ReadProblem,
-    repaired,
-    report_of,
-    told_left_out,
-)
+from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem, reported
 from dialogist.formats.source import (
-    ARROW,
-    PARQUET,
+    COLUMNAR,
     Source,
     open_source,
     source_of_bytes,
@@ -41,7 +33,7 @@ from dialogist.records import Dialogue
 PLUGINS = "dialogist.formats"
 """The entry points of functions that give further readers by name."""
 
-_LINES, _TABLES = (".jsonl", ".ndjson", PARQUET, ARROW), (".csv", ".tsv")
+_LINES, _TABLES = (".jsonl", ".ndjson", *COLUMNAR), (".csv", ".tsv")
 _JSON, _ROWS = (".json", ".jsonl", ".ndjson"), (".json", *_LINES)
 _TEXT = (".txt", ".md", ".docx", ".log")
 READERS: dict[str, Reader] = {
@@ -123,7 +115,7 @@ def read_dialogues(
 
     report = ProblemReporter(str(origin), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(origin):
-        return _reported(read_slack_folder(origin, options, report), "slack", report)
+        return reported(read_slack_folder(origin, options, report), "slack", report)
     files = _dataset_files(origin) or _known_files(origin, on_note)
     if not files:
         raise DataError(f"{origin}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
@@ -171,7 +163,7 @@ def _file(
 
     def dialogues() -> Iterator[Dialogue]:
         nonlocal is_empty
-        for dialogue in _reported(
+        for dialogue in reported(
             parse(source, replace(options, format=name), report), name, report
         ):
             is_empty = False
@@ -182,29 +174,6 @@ def _file(
             raise DataError(f"{source.name}: holds no dialogue")
 
     return dialogues()
-
-
-def _reported(
-    dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
-) -> Iterator[Dialogue]:
-    """The dialogues with what is said of their reading; the notes behind the last sum it up."""
-    count = said = speakers = 0
-    left_out: Counter[str] = Counter()
-    warnings: Counter[str] = Counter()
-    for dialogue in map(repaired, dialogues):
-        reading = report_of(dialogue, name, report.left_out)
-        report.left_out.clear()
-        count, said, speakers = count + 1, said + reading.utterances, reading.speakers
-        left_out.update(reading.left_out)
-        warnings.update(reading.warnings)
-        yield replace(dialogue, reading=reading)
-    if count:
-        told, alone = counted(said, "utterances"), counted(speakers, "speakers")
-        told = f"{told}, {alone}" if count == 1 else f"{counted(count, 'dialogues')}, {told}"
-        report.note(f"read as {name}: {told}{told_left_out(left_out + report.left_out)}")
-    for warning, times in warnings.items():
-        more = f" (in {counted(times, 'dialogues')})" if times > 1 else ""
-        report.note(f"warning: {warning}{more}")
 
 
 def _known_files(folder: Path, on_note: OnNote) -> list[Path]:

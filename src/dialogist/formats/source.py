@@ -9,6 +9,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -101,13 +102,8 @@ LONGEST_LINE = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_STEP = 1 << 10  # bytes taken at once: they may grow to 32 MB
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_MARKS = {"utf-8-sig": (codecs.BOM_UTF8,), "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
+_MARKS["utf-16"] = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 class SourceLine(NamedTuple):
@@ -120,10 +116,8 @@ class SourceLine(NamedTuple):
 class Source:
     """Text that can be read once, line by line, and whose head can be looked at before.
 
-    ``failure`` is set when reading broke off (truncated gzip, disk error): the lines just end, so
-    that a reader can still hand over what it has; the caller raises it afterwards. ``detected`` is
-    an encoding that nobody named, empty where somebody did or the file has a mark. ``path`` is
-    where the text lies, if it is a file.
+    ``failure`` is why reading broke off: the lines just end, and the caller raises it afterwards.
+    ``detected`` is an encoding that neither somebody nor a mark named; ``path`` is of a file.
     """
 
     def __init__(self, name: str, stem: str, chunks: Iterator[bytes], encoding: str = "") -> None:
@@ -148,7 +142,7 @@ class Source:
             head, chunks, encoding = text[:HEAD], iter((text,)), "utf-8"
         if not head and self.failure:
             raise self.failure
-        codec = encoding or next((c for mark, c in MARKS if head.startswith(mark)), "")
+        codec = encoding or next((c for c, marks in _MARKS.items() if head.startswith(marks)), "")
         self.detected = "" if codec else self._detect(head)
         codec = codec or self.detected
         try:
@@ -226,7 +220,7 @@ class Source:
 def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> Source:
     """Open a path, ``Path('-')`` (standard input), or an already open binary stream.
 
-    ``stem`` names dialogues that have no id of their own; without it, the file's name does.
+    ``stem`` names dialogues without an id; else the file's name does.
 
     Raises:
         DataError: no such file, no permission, a folder, empty, or not text.
@@ -241,13 +235,11 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
         raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
     if isinstance(origin, Path) and str(origin) == "-":
         origin = sys.stdin.buffer
-    if isinstance(origin, Path):
-        name, path = str(origin), origin
-    else:
-        given = getattr(origin, "name", None)
-        name, path = given if isinstance(given, str) else "<stream>", None
+    path = origin if isinstance(origin, Path) else None
+    given = str(path) if path else getattr(origin, "name", None)
+    name = given if isinstance(given, str) else "<stream>"
     stem = stem or Path(without_compression(Path(name).name)).stem.strip("" if path else "<>")
-    is_columnar = name.lower().endswith((PARQUET, ARROW))
+    is_columnar = name.lower().endswith(COLUMNAR)
     chunks = _columnar_lines(origin, name) if is_columnar else _read(origin)
     source = Source(name, stem, chunks, encoding)
     source.path = path
@@ -265,11 +257,8 @@ def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
 
 
 def _read(origin: Path | BinaryIO) -> Iterator[bytes]:
-    if isinstance(origin, Path):
-        with origin.open("rb") as stream:
-            yield from _read(stream)
-    else:
-        while chunk := origin.read(CHUNK):
+    with origin.open("rb") if isinstance(origin, Path) else nullcontext(origin) as stream:
+        while chunk := stream.read(CHUNK):
             yield chunk
 
 
@@ -324,7 +313,7 @@ def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
         raise EOFError("zstd")
 
 
-PARQUET, ARROW = ".parquet", ".arrow"
+COLUMNAR = _PARQUET, _ARROW = ".parquet", ".arrow"
 _ROWS = 256  # read at once
 
 
@@ -336,7 +325,7 @@ def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
 
     def lines() -> Iterator[bytes]:
         try:
-            for batch in _batches(given, name.lower().endswith(PARQUET)):
+            for batch in _batches(given, name.lower().endswith(_PARQUET)):
                 for start in range(0, batch.num_rows, _ROWS):
                     yield json_lines(batch.slice(start, _ROWS).to_pylist())
         except pyarrow.ArrowException as error:

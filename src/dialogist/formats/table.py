@@ -8,15 +8,9 @@ from dataclasses import replace
 from itertools import chain
 
 from dialogist.errors import DataError
+from dialogist.formats import fields
 from dialogist.formats.documents import plain_text
-from dialogist.formats.fields import (
-    KEYS,
-    RecordSelection,
-    folded_key,
-    keys_of,
-    require_text,
-    shortlist,
-)
+from dialogist.formats.fields import KEYS, RecordSelection, folded_key, keys_of, shortlist
 from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
 from dialogist.formats.json_records import Program, program_of, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
@@ -197,7 +191,7 @@ def _whole(rows: Rows, layout: Layout, stem: str, report: ProblemReporter) -> Di
         identity = cells.get(layout["id"], "") or f"{stem}:{line}"
         try:
             text = plain_text(cells[layout["dialogue"]])
-            utterances = require_text(named_lines(LINE_END.split(text)))
+            utterances = fields.require_text(named_lines(LINE_END.split(text)))
             if identity in lines and not any(utterance.speaker for utterance in utterances):
                 raise BadRecord(
                     f"has the id of line {lines[identity]} and names no speaker: if each row is "

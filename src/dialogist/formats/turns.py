@@ -10,18 +10,9 @@ from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from dialogist.formats import fields
 from dialogist.formats.documents import message_text
-from dialogist.formats.fields import (
-    KEYS,
-    TABLES,
-    Record,
-    by_folded_key,
-    folded_key,
-    json_kind,
-    keys_of,
-    missing_key,
-    text_pair,
-)
+from dialogist.formats.fields import KEYS, TABLES, Record, folded_key, keys_of
 from dialogist.formats.json_records import Program
 from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, value_at
 from dialogist.language.roles import role_in_data, role_of
@@ -119,7 +110,7 @@ def _in_seconds(utterances: list[Utterance]) -> list[Utterance]:
 
 # Speakers.
 
-_SIDES = by_folded_key(TABLES["sides"])
+_SIDES = fields.by_folded_key(TABLES["sides"])
 _SPARE = ("type", "direction", "source", "channel", "mediachannel", "channellabel", "channeltag")
 """Keys whose value is a speaker only where it is a role, or the number of a channel."""
 _LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
@@ -247,9 +238,9 @@ def message_content(value: Any, key: str, depth: int = 0) -> str:
         kind = str(value.get("type") or "").removesuffix("_url")
         return next(filter(None, inner), f"[{kind}]" if depth and _MEDIA.search(kind) else "")
     if not isinstance(value, list):
-        raise BadRecord(f"key '{key}' holds {json_kind(value)}, not text")
+        raise BadRecord(f"key '{key}' holds {fields.json_kind(value)}, not text")
     if odd := [item for item in value if isinstance(item, int | float | list)]:
-        raise BadRecord(f"key '{key}' holds {json_kind(odd[0])} among its parts")
+        raise BadRecord(f"key '{key}' holds {fields.json_kind(odd[0])} among its parts")
     texts = [message_content(item, key, depth + 1) for item in value]
     # Telegram writes pieces of one sentence, the others paragraphs.
     is_inline = any(isinstance(item, str) for item in value) and len(value) > 1
@@ -339,10 +330,10 @@ class TurnReader:
         if isinstance(item, str):
             return [Utterance("", item)]
         if isinstance(item, list):
-            speaker, text = text_pair(item, where)
+            speaker, text = fields.text_pair(item, where)
             return [Utterance(speaker, text, role_of(speaker))]
         if not isinstance(item, dict):
-            raise BadRecord(f"{where} is {json_kind(item)}, not a turn")
+            raise BadRecord(f"{where} is {fields.json_kind(item)}, not a turn")
         item = unwrapped(item)
         if what := self.left_out(item):
             self.leave_out(what)
@@ -368,7 +359,7 @@ class TurnReader:
                 self.leave_out("items without text")
                 return []
             if not text and not keys_of(item, "text"):
-                raise BadRecord(f"{where} has {missing_key('text', item)}")
+                raise BadRecord(f"{where} has {fields.missing_key('text', item)}")
         elif any(item[key] for key in keys_of(item, "attachments")):
             self.leave_out("attachments")
         return [Utterance(speaker, text, role, start, end)]
