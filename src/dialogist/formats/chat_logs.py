@@ -71,25 +71,22 @@ def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
     return re.compile(text, re.MULTILINE)
 
 
-def form_of(head: str, is_last: bool = False) -> str:
-    """The form of a file's head, or ''; ``is_last``: of those that others may look like."""
-    form = _recognised(head, chain.from_iterable(_forms().values()), is_last)
-    return form.name if form else ""
+def form_of(head: str, is_last: bool = False, name: str = "") -> _Form | None:
+    """The first form (of a ``name``) whose messages make up a head, from its first line on.
 
-
-def _recognised(head: str, forms: Iterable[_Form], is_last: bool) -> _Form | None:
-    """The first form whose messages make up the head, from its first line that is no header."""
+    ``is_last``: of those that other transcripts may look like, too.
+    """
     head = head[:_HEAD].translate(_PLAIN).lstrip()
-    for form in forms:
+    for form in _forms()[name] if name else chain.from_iterable(_forms().values()):
         starts = list(form.start.finditer(head))
         is_signed = form.sign is None or form.sign.search(head)
         if form.is_last == is_last and len(starts) >= form.least and is_signed:
             above = cut(head[: starts[0].start()], form.cut, None).strip()
             said = [found for found in map(re.Match.groupdict, starts) if not found.get("day")]
-            is_message = any(
-                "notice" not in found or found.get("name") or found.get("name_2") for found in said
-            )
-            if is_message and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
+            names = [
+                each.get("name") or each.get("name_2") or "notice" not in each for each in said
+            ]
+            if any(names) and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
                 return form
     return None
 
@@ -120,8 +117,8 @@ def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     role ``system``; they are counted as notices.
     """
     text = "\n".join(line.text for line in source.lines(report)).translate(_PLAIN)
-    forms = _forms()[options.format]
-    form = next(filter(None, (_recognised(text, forms, last) for last in (False, True))), forms[0])
+    found = (form_of(text, is_last, options.format) for is_last in (False, True))
+    form = next(filter(None, found), _forms()[options.format][0])
     messages = list(_messages(text, form, report))
     if form.unit:
         seconds = [float(m) * form.unit if m else None for each in messages for m in each[1:]]

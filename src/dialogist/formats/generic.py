@@ -237,11 +237,9 @@ def _usual_key(record: Record) -> str:
 def _holds_turns(record: Record, reader: TurnReader) -> bool:
     program = reader.program
     paths = " | ".join(filter(None, (program.dialogues, program.turns, program.words)))
-    return (
-        bool(program.prepare or reader.columns.keys() & {"turns", "dialogue"})
-        or bool(paths and turns_at(record, paths))
-        or isinstance(record.get(_usual_key(record)), list)
-    )
+    is_told = program.prepare or reader.columns.keys() & {"turns", "dialogue"}
+    has_turns = is_told or (paths and turns_at(record, paths))
+    return bool(has_turns) or isinstance(record.get(_usual_key(record)), list)
 
 
 def is_message(value: Record, columns: Columns) -> bool:
@@ -406,7 +404,8 @@ def id_refusal(
     found: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
     """What to say if the ids of messages (``usual``, of keys ``found``) prove to be their own."""
-    message, place = ("row", "column") if is_table else ("message", "key")
+    names = ("row", "row", "column") if is_table else ("record", "message", "key")
+    record, message, place = names
     advice = (
         f"({place}s found: {fields.shortlist(found)}); name the {place} with --column id=NAME, or "
         "give --one-dialogue if the whole file is one dialogue"
@@ -414,10 +413,8 @@ def id_refusal(
     if options.one_dialogue:
         return ""
     if not usual:
-        raise DataError(
-            f"{name}: each {'row' if is_table else 'record'} is one message, but no {place} says "
-            f"of which dialogue {advice}"
-        )
+        what = f"each {record} is one message, but no {place} says of which dialogue"
+        raise DataError(f"{name}: {what} {advice}")
     is_own = is_own and "id" not in options.columns
     return f"every {message} has its own '{usual}', so it is not the dialogue's {advice}" * is_own
 
@@ -439,14 +436,14 @@ def _messages_in(
     is_own = key in KEYS["own_id"]
     if held.listed and is_own and "id" not in options.columns:
         everything = list(values)
-        ids = [v.value.get(key) for v in everything if isinstance(v.value, dict)]
-        is_own = len({str(identity) for identity in ids}) == len(ids)
-        key = "" if is_own else key
         values = iter(everything)
-    if options.one_dialogue or (held.listed and not key) or reader.columns.get("id") == "":
-        key, refusal = "", ""
-    else:
-        refusal = id_refusal(record, key, options, source.name, is_own, is_table=False)
+        ids = [str(v.value.get(key)) for v in everything if isinstance(v.value, dict)]
+        is_own = len(set(ids)) == len(ids)
+        key = "" if is_own else key
+    is_one = options.one_dialogue or (held.listed and not key) or reader.columns.get("id") == ""
+    key = "" if is_one else key
+    name = source.name
+    refusal = "" if is_one else id_refusal(record, key, options, name, is_own, is_table=False)
 
     def messages() -> Iterator[RoleMessage]:
         for line, value, _, is_listed in values:
@@ -457,8 +454,9 @@ def _messages_in(
                 if not selection.takes(item):
                     continue
                 found = value_at(item, key) if key else source.stem
-                found = found.get("id") if isinstance(found, dict) else found
-                identity = id_under({key: found}, key)
+                identity = id_under(
+                    {key: found.get("id") if isinstance(found, dict) else found}, key
+                )
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):

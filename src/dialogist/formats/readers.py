@@ -163,9 +163,8 @@ def _file(
 
     def dialogues() -> Iterator[Dialogue]:
         nonlocal is_empty
-        for dialogue in reported(
-            parse(source, replace(options, format=name), report), name, report
-        ):
+        parsed = parse(source, replace(options, format=name), report)
+        for dialogue in reported(parsed, name, report):
             is_empty = False
             yield dialogue
         if source.failure:
@@ -217,10 +216,8 @@ def _dataset_files(folder: Path) -> list[Path]:
     state = folder / "state.json"
     if (folder / "dataset_dict.json").is_file():
         splits = sorted(path.parent.name for path in folder.glob(f"*/{state.name}"))
-        raise DataError(
-            f"{folder}: holds the splits {', '.join(splits)} of a data set: name one of them "
-            f"({folder / (splits[0] if splits else 'train')})"
-        )
+        what = f"holds the splits {', '.join(splits)} of a data set"
+        raise DataError(f"{folder}: {what}: name one ({folder / (splits or ['train'])[0]})")
     if not (state.is_file() and (folder / "dataset_info.json").is_file()):
         return []
     try:
@@ -250,19 +247,17 @@ def detect(source: Source, columns: Collection[str] = ()) -> str:
         return "jsonl" if head.shape == "rows" else "json"
     if name := _json_format(head) if head.shape else _text_format(head):
         return name
+    first = " ".join(head.lines[0].split())[:60] if head.lines else ""
+    advice = (
+        f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
+        "--input-format transcript reads it all the same, --input-format lines takes each line "
+        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
+    )
     if head.shape:
         advice = (
             "its first record has none of the usual keys for turns (keys found: "
-            f"{shortlist(sorted(head.keys), 12)}); "
-            "name the one with the turns by --column turns=KEY, "
-            "and the keys in a turn by --column speaker=KEY --column text=KEY"
-        )
-    else:
-        first = " ".join(head.lines[0].split())[:60] if head.lines else ""
-        advice = (
-            f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
-            "--input-format transcript reads it all the same, --input-format lines takes each line "
-            "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
+            f"{shortlist(sorted(head.keys), 12)}); name the one with the turns by --column "
+            "turns=KEY, and the keys in a turn by --column speaker=KEY --column text=KEY"
         )
     raise DataError(f"{source.name}: no format recognised: {advice}")
 
@@ -311,8 +306,8 @@ def _text_format(head: FileHead) -> str:
         return "html"
     from dialogist.formats.chat_logs import form_of
 
-    if name := form_of(head.text):
-        return name
+    if form := form_of(head.text):
+        return form.name
     if head.suffix in _TABLES or ": " not in lines[0]:  # names of columns do not have that
         from dialogist.formats.table import is_table
 
@@ -329,4 +324,6 @@ def _text_format(head: FileHead) -> str:
         return "otter"
     parts = groupby(lines, key=lambda line: DIVIDER.fullmatch(line) is not None)
     first = next((list(part) for is_divider, part in parts if not is_divider), [])
-    return "transcript" if has_speakers(first) else form_of(head.text, is_last=True)
+    if has_speakers(first):
+        return "transcript"
+    return form.name if (form := form_of(head.text, is_last=True)) else ""

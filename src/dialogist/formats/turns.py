@@ -31,10 +31,9 @@ _LONG_TURN = 150  # seconds that most turns do not take, but milliseconds they d
 
 
 def as_seconds(value: Any, unit: float = 1.0) -> float | None:
-    """A time in seconds: a number, a clock, a span (``PT2.5S``), or a moment since 1970.
+    """A time in seconds: a number, a clock, a span (``PT2.5S``), or a moment since 1970; or None.
 
-    Numbers are in ``unit`` seconds, or so great that they count seconds, milli-, micro- or
-    nanoseconds since 1970. None: it is no time.
+    Numbers are in ``unit`` seconds, or so great that they count (parts of) seconds since 1970.
     """
     if isinstance(value, dict):
         if "seconds" in value or "nanos" in value:
