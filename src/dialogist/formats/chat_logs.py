@@ -7,8 +7,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from dialogist.formats.fields import format_table
-from dialogist.formats.moments import DATE, times_of_stamps
+from dialogist.formats.moments import DATE, format_table, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import is_heading, named_lines

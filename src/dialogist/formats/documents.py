@@ -12,7 +12,7 @@ from typing import IO
 from xml.parsers import expat
 
 from dialogist.errors import DataError
-from dialogist.formats.moments import LISTS
+from dialogist.formats.moments import LISTS, line_pattern
 from dialogist.language.tokens import listed, word_set
 
 _TAGS = "|".join(listed(LISTS["html first"]))
@@ -30,24 +30,9 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
 NO_MARKS: Mapping[str, str] = MappingProxyType({})
 TIME_MARK, END_MARK = "\x01", "\x04"
-# "On Mon, 3 May 2024 at 10:00, Ann <ann@x> wrote:" and then nothing but quoted lines.
-_ATTRIBUTION = re.compile(
-    r"\n[^\n]{0,20}(?:On|Am|Le|El)\b[^\n]{5,150}(?:wrote|schrieb|écrit|escribió)[^\n]{0,60}:"
-    r"[ \t]*\n"
-    r"(?:[ \t]*(?:>[^\n]*)?(?:\n|\Z))+\Z"
-)
 # "Best regards," and at most so many short lines below; "-- "; "Sent from my phone".
 _MOST_BELOW, _FURTHEST, _WIDEST = 8, 30, 80
-_CLOSING = re.compile(
-    r"\s*(?:(?:best|kind|kindest|warm|with|many)(?:\s\w+)*\s(?:regards|wishes|thanks)|regards|"
-    r"best|cheers|thanks|thank you|(?:yours )?sincerely|yours \w+|all the best|cordialement|"
-    r"(?:mit )?(?:freundliche|viele|beste|liebe)n?\s(?:grüße|grüßen|gruß)|(?:un )?saludos?)"
-    r"\s*[,.!]?\s*",
-    re.IGNORECASE,
-)
-_SENT_FROM = re.compile(
-    r"\s*(?:sent from|gesendet von|envoyé d|get outlook for)\b.{2,60}", re.IGNORECASE
-)
+_ATTRIBUTION, _CLOSING, _SENT_FROM = map(line_pattern, ("quoted_below", "closing", "sent_from"))
 _SENTENCE = re.compile(r"[.!?]$|.{80}")
 
 

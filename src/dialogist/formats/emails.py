@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.moments import LISTS, times_of_stamps
+from dialogist.formats.moments import LISTS, line_pattern, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
@@ -23,18 +23,9 @@ from dialogist.records import Dialogue, Utterance
 
 _KINDS = ("from", "date", "subject", "other")
 _KEYS = {word: kind for kind in _KINDS for word in listed(LISTS[f"mail {kind}"])}
-_FIELD = re.compile(r"\s*\**(?P<key>[^\W\d_][\w-]*)\s?[:：]\**(?P<value>.*)")
-_WROTE = LISTS["wrote"]
-_ATTRIBUTION = re.compile(
-    r"(?:On|Am|Le|El|Il giorno|Il|Op|Em|Den|在|于)\s?"
-    r"(?P<date>[^<>]*\d(?:\s?[AaPp]\.?[Mm]\.?|\s?(?:UTC|GMT))?)"
-    rf"[\s,，]*(?:{_WROTE})?\s*(?P<name>[^\W\d_].*?)\s*(?:{_WROTE})?\s?[:：]\s*"
+_FIELD, _ATTRIBUTION, _SAYS_WROTE, _ADDRESS, _DIVIDER, _BEGIN = map(
+    line_pattern, ("field", "attribution", "says_wrote", "address", "mail_divider", "mail_begin")
 )
-_SAYS_WROTE = re.compile(rf"(?:{_WROTE})[^:：]{{0,60}}[:：]\s*$")
-_ADDRESS = re.compile(
-    r"(?P<name>.*?)\s*[<\[(](?:mailto:)?(?P<address>[^<>\[\]()\s]+@[^<>\s\])]+).*"
-)
-_DIVIDER = re.compile(r"\s*(?:[-_=]{3,}.{0,40}?[-_=]{3,}|_{5,}|Begin forwarded message:)\s*")
 _REPLY = re.compile(r"(?:re|aw|fwd?|wg|tr|rv)\s*:", re.IGNORECASE)
 # What the email package raises for headers that are damaged.
 _FAULTS = (ValueError, LookupError, AttributeError, TypeError, RecursionError, MessageError)
@@ -46,7 +37,6 @@ _MULTIPART = re.compile(r"content-type:\s*multipart/", re.IGNORECASE)
 _MOST_MULTIPARTS = 50
 _DEEPEST = 20  # quotes within quotes
 _WINDOW = 5  # words that say where a quoted line comes from
-_BEGIN = re.compile(r"From \S.*\d{4}(?: [+-]\d{4})?\s*")
 _ID = re.compile(r"<[^<>\s]{1,300}>")
 
 

@@ -6,13 +6,11 @@ What is not there under a key, or of another kind, is a `BadRecord` that says so
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import Any, TypeAlias
 
-import yaml
-
 from dialogist.errors import DataError
+from dialogist.formats.moments import format_table
 from dialogist.formats.read_options import (
     INTERNAL_NOTES,
     BadRecord,
@@ -36,13 +34,6 @@ def folded_key(key: str) -> str:
 @lru_cache(1 << 14)
 def _folded_key(key: str) -> str:
     return "".join(filter(str.isalnum, key.casefold())) or key
-
-
-@cache
-def format_table(name: str) -> dict[str, Any]:
-    """A table of assets/formats."""
-    text = files("dialogist").joinpath(f"assets/formats/{name}.yaml").read_text("utf-8")
-    return dict(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def by_folded_key(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats.fields import Record, format_table, json_kind
+from dialogist.formats.fields import Record, json_kind
+from dialogist.formats.moments import format_table
 from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter
 from dialogist.formats.source import Source, SourceLine, without_compression
 from dialogist.formats.speaker_lines import LINE_END

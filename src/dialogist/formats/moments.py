@@ -3,10 +3,22 @@
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from dialogist.language.tokens import word_table
+
+
+@cache
+def format_table(name: str) -> dict[str, Any]:
+    """A table of assets/formats."""
+    text = files("dialogist").joinpath(f"assets/formats/{name}.yaml").read_text("utf-8")
+    return dict(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
 
 LISTS = word_table("files")
 """Words of many languages in headers, dates and pages, by name."""
@@ -20,6 +32,19 @@ DATE = (
     rf"|(?i:{_MONTH})\s{{1,2}}\d{{1,2}},? \d{{4}})"
 )
 """A date as numbers, with or without the name of its month; in any of the usual orders."""
+
+
+@cache
+def line_pattern(name: str) -> re.Pattern[str]:
+    """A pattern of assets/formats/lines.yaml."""
+    table = {**format_table("lines"), "date": DATE, "wrote": LISTS["wrote"]}
+    text = f"@{name}@"
+    while names := set(re.findall(r"@([a-z_]+)@", text)):
+        for other in names:
+            text = text.replace(f"@{other}@", re.sub(r"\n\s*", "", table[other]))
+    return re.compile(text)
+
+
 _NUMBERS = re.compile(rf"(\d{{1,4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,4}})")
 _WORDS = re.compile(
     rf"(?P<day>\d{{1,2}})\.?[ -](?P<month>{_MONTH})[ ,-]{{1,2}}(?P<year>\d{{2,4}})"

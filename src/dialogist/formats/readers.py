@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.formats.fields import format_table, keys_of, shortlist
+from dialogist.formats.fields import keys_of, shortlist
 from dialogist.formats.json_records import FileHead, Reader, head_of, program_of, programs
-from dialogist.formats.moments import LISTS
+from dialogist.formats.moments import LISTS, format_table
 from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadProblem, reported
 from dialogist.formats.source import (
     COLUMNAR,

@@ -9,41 +9,18 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialogist.formats.moments import LISTS, times_of_stamps
+from dialogist.formats.moments import LISTS, line_pattern, times_of_stamps
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 
-_TIME = r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,6})?"
-_DATE = r"(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
-_MOMENT = rf"(?:{_DATE}(?:T|,?\s)\s?)?{_TIME}(?:\s?[AaPp]\.?[Mm]\b\.?)?(?:Z|[+-]\d\d:?\d\d)?"
-_STAMP = re.compile(
-    rf"\s*(?:[\[(<]\s*(?P<start>{_MOMENT})(?:\s*(?:-+>?|–)\s*(?P<end>{_MOMENT}))?\s*[\])>]"
-    rf"|(?P<bare>{_MOMENT})(?=\s))\s*(?:[-–|]\s)?"
+_NAMES = "stamp stamp_behind stamp_of_text stamp_alone stamp_at_end bold bullet colon bracket"
+_STAMP, _STAMP_BEHIND, _STAMP_OF_TEXT, _STAMP_ALONE, _STAMP_AT_END, *_OTHERS = map(
+    line_pattern, _NAMES.split()
 )
-_BEHIND = rf"[\[(](?P<stamp>{_MOMENT})[\])]"
-_STAMP_BEHIND = re.compile(
-    rf"\s*+(?P<name>[^:：\[\](){{}}<>\s][^:：\[\](){{}}<>\n]{{0,59}}?)\s*{_BEHIND}\s*[:：](?P<text>.*)"
-)
-_STAMP_OF_TEXT = re.compile(rf"\s*+(?P<name>[^:：\n]{{1,60}}?)[:：]\s*{_BEHIND}(?P<text>.*)")
-# "00:05:03" between turns, also as a heading of Markdown; "10:30" may be somebody's words.
-_STAMP_ALONE = re.compile(
-    rf"[#*_\s]*(?:[\[(]\s*(?P<in>{_MOMENT})\s*[\])]|(?P<bare>\d{{1,3}}:\d{{2}}(?P<third>:\d{{2}})?))"
-    rf"(?P<range>\s*(?:-+>?|–)\s*(?P<end>{_TIME}))?"
-    r"(?:\s*\{#[^{}]*\})?[*_\s]*"
-)
-_STAMP_AT_END = re.compile(r"\s*#(?P<end>\d{1,2}:\d{2}:\d{2})-\d#\s*")  # of f4transkript
-_BOLD = re.compile(
-    r"\s*(?:\*\*|__)(?P<name>[^*_:：\n]{1,60})(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])(?P<text>.*)"
-)
-_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,4}[.)])\s+(?P<rest>\S.*)")
-_COLON = re.compile(
-    r"\s*(?:\[(?P<inner>[^\W\d_][^\[\]:\n]{0,59})\]|(?P<outer>[^:：\s\[\]{}<>\"“”][^:：\n\[\]{}<>\"“”]{0,59}?))"
-    r"\s*(?:：|:(?![/\d\\)(DPp|*]))(?P<text>.*)"
-)
-_BRACKET = re.compile(r"\s*\[(?P<name>[^\W\d_][^\[\]:\n]{0,59})\](?!\()\s*(?P<text>.*)")
+_BOLD, _BULLET, _COLON, _BRACKET = _OTHERS
 _SENTENCE_IN_NAME = re.compile(
     r"[!?;,]|(?i:(?<!\bmr)(?<!\bms)(?<!\bdr)(?<!\bmrs)(?<!\bprof))(?<!\b[A-Z])\.\s"
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dialogist.errors import DataError, UsageError
 from dialogist.formats.chat_logs import cut_lines
 from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
-from dialogist.formats.moments import DATE, times_of_stamps
+from dialogist.formats.moments import line_pattern, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import guess_name, has_speakers, is_heading, named_lines
@@ -19,16 +19,9 @@ from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
 
-_CLOCK = r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,6})?(?:\s?[AaPp]\.?[Mm]\.?)?"
-_DAY = (
-    rf"(?:(?:{DATE}|\d{{1,2}}[/.]\d{{1,2}}|[A-Z][a-z]{{2,8}}day|Today|Yesterday),?\s+(?:at\s+)?)?"
+_AFTER, _BEFORE, _TIME_ALONE, _NAME_ALONE = map(
+    line_pattern, ("after", "before", "time_alone", "name_alone")
 )
-_STAMP = rf"[\[(]?(?P<stamp>{_DAY}{_CLOCK})(?:\s?(?:-+>?|–|to)\s?(?P<last>{_CLOCK}))?[\])]?"
-_NAME = r"(?P<name>[^\W\d_][^:：\[\]{}<>\"“”\t]{0,59}?)"
-_AFTER = re.compile(rf"\s*\[?{_NAME}\]?\s*[\s,·|–—-]\s*{_STAMP}\s*:?\s*")
-_BEFORE = re.compile(rf"\s*@?{_STAMP}(?:\s+[-–|·])?\s+{_NAME}\s*:?\s*")
-_TIME_ALONE = re.compile(rf"\s*(?::[a-z0-9_+-]{{2,40}}:\s*)?{_STAMP}\s*")
-_NAME_ALONE = re.compile(rf"\s*{_NAME}\s*")
 _MOST_WORDS = 5
 _LOWEST = 8  # lines above the first header: a title, key words, who is there
 _LONGEST = 120  # a name and a time
@@ -245,18 +238,11 @@ def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) ->
         yield Dialogue(utterances, id=source.stem)
 
 
-_CUE_TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-TIMING = re.compile(rf"\s*(?P<start>{_CUE_TIME})(?:\s*-->\s*|,)(?P<end>{_CUE_TIME})(?:\s.*)?")
+TIMING = line_pattern("timing")
 """Above a cue's text, in WebVTT, SubRip or SBV."""
-_VOICE = re.compile(
-    r"<v(?:\.[^\s>]*)?\s+(?P<name>[^<>]{1,200})>(?P<text>.*?)(?=</v>|<v[.\s]|\Z)", re.DOTALL
+_VOICE, _TAG, _DASH, _NO_CUE, _ID, _NAMED_ID, _IN_BRACKETS = map(
+    line_pattern, ("voice", "tag", "dash", "no_cue", "cue_id", "named_id", "in_brackets")
 )
-_TAG = re.compile(r"</?(?:[a-zA-Z][^<>]*|\d[\d:.]*)?>|\{\\[^{}]*\}")
-_DASH = re.compile(r"\s*(?:[-–—]|>{2,3})\s*(?=\S)")
-_NO_CUE = re.compile(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s.*)?")
-_ID = re.compile(r'\s*(?:\S+|\d+\s+"[^"]*"\s*\(\d+\)|"[^"]+")\s*')
-_NAMED_ID = re.compile(r'\s*(?:\d+\s+)?"(?P<name>[^"]{1,100})"\s*(?:\(\d+\))?\s*')  # of Webex
-_IN_BRACKETS = re.compile(rf"\s*\(({_NAME})\)\s*")
 
 
 class _Cue(NamedTuple):
