@@ -7,16 +7,14 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from dialogist.formats.moments import DATE, format_table, times_of_stamps
+from dialogist.formats import moments
+from dialogist.formats.moments import format_table, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import is_heading, named_lines
 from dialogist.language.roles import role_of
 from dialogist.records import Dialogue, Utterance
 
-# "11:59 PM", "23.59", "23:59:01", "下午11:59", "11:59 p. m.", "11 h 59"
-_CLOCK = r"[^\d\-\[\]:\n]{0,8}\d{1,2}(?:[:.]|\sh\s)\d{2}(?:[:.]\d{2})?[^\d\-\[\]:\n]{0,8}?"
-_SHORT = r"(?:[A-Z][a-z]{2} \d{1,2}|\d{1,2} [A-Z][a-z]{2})"
 _INVISIBLE = "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 _PLAIN = str.maketrans("\u202f\u00a0", "  ", _INVISIBLE)
 _MARK = "\u200e"  # stays to the end: an iPhone marks by it what the app says
@@ -64,10 +62,7 @@ def _compiled(pattern: str | Sequence[str] | None) -> re.Pattern[str] | None:
     if pattern is None:
         return None
     text = pattern if isinstance(pattern, str) else "|".join(f"(?:{each})" for each in pattern)
-    text = re.sub(r"\n\s*", "", text)
-    for name, macro in (("date", DATE), ("clock", _CLOCK), ("short", _SHORT)):
-        text = text.replace(f"@{name}@", macro)
-    return re.compile(text, re.MULTILINE)
+    return moments.pattern(text, re.MULTILINE)
 
 
 def form_of(head: str, is_last: bool = False, name: str = "") -> _Form | None:

@@ -12,7 +12,7 @@ from typing import IO
 from xml.parsers import expat
 
 from dialogist.errors import DataError
-from dialogist.formats.moments import LISTS, line_pattern
+from dialogist.formats.moments import LISTS, line_patterns
 from dialogist.language.tokens import listed, word_set
 
 _TAGS = "|".join(listed(LISTS["html first"]))
@@ -32,7 +32,7 @@ NO_MARKS: Mapping[str, str] = MappingProxyType({})
 TIME_MARK, END_MARK = "\x01", "\x04"
 # "Best regards," and at most so many short lines below; "-- "; "Sent from my phone".
 _MOST_BELOW, _FURTHEST, _WIDEST = 8, 30, 80
-_ATTRIBUTION, _CLOSING, _SENT_FROM = map(line_pattern, ("quoted_below", "closing", "sent_from"))
+_ATTRIBUTION, _CLOSING, _SENT_FROM = line_patterns("quoted_below", "closing", "sent_from")
 _SENTENCE = re.compile(r"[.!?]$|.{80}")
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dialogist.formats.documents import from_html, without_signature
-from dialogist.formats.moments import LISTS, line_pattern, times_of_stamps
+from dialogist.formats.moments import LISTS, line_patterns, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
@@ -23,8 +23,8 @@ from dialogist.records import Dialogue, Utterance
 
 _KINDS = ("from", "date", "subject", "other")
 _KEYS = {word: kind for kind in _KINDS for word in listed(LISTS[f"mail {kind}"])}
-_FIELD, _ATTRIBUTION, _SAYS_WROTE, _ADDRESS, _DIVIDER, _BEGIN = map(
-    line_pattern, ("field", "attribution", "says_wrote", "address", "mail_divider", "mail_begin")
+_FIELD, _ATTRIBUTION, _SAYS_WROTE, _ADDRESS, _DIVIDER, _BEGIN = line_patterns(
+    "field", "attribution", "says_wrote", "address", "mail_divider", "mail_begin"
 )
 _REPLY = re.compile(r"(?:re|aw|fwd?|wg|tr|rv)\s*:", re.IGNORECASE)
 # What the email package raises for headers that are damaged.

@@ -25,45 +25,28 @@ LISTS = word_table("files")
 _MONTHS = LISTS["months"]
 _NAMED = [re.compile(rf"(?:{names})", re.IGNORECASE) for names in _MONTHS.split()]
 _MONTH = rf"(?:{_MONTHS.replace(' ', '|')})[^\W\d_]{{0,7}}\.?"
-_GAP = r"\s?(?:[./\-]|年|년|月|월)\s?"
-DATE = (
-    rf"(?:\d{{1,4}}{_GAP}\d{{1,2}}{_GAP}\d{{1,4}}(?:\.(?!\d)|\s?[日일]|\sг\.)?"
-    rf"|\d{{1,2}}\.?[ -](?i:{_MONTH})[ ,-]{{1,2}}\d{{2,4}}"
-    rf"|(?i:{_MONTH})\s{{1,2}}\d{{1,2}},? \d{{4}})"
-)
-"""A date as numbers, with or without the name of its month; in any of the usual orders."""
 
 
-@cache
-def line_pattern(name: str) -> re.Pattern[str]:
-    """A pattern of assets/formats/lines.yaml."""
-    table = {**format_table("lines"), "date": DATE, "wrote": LISTS["wrote"]}
-    text = f"@{name}@"
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a text, with what assets/formats/lines.yaml has for each ``@name@`` in it."""
+    table = {**format_table("lines"), "month": _MONTH, "wrote": LISTS["wrote"]}
     while names := set(re.findall(r"@([a-z_]+)@", text)):
-        for other in names:
-            text = text.replace(f"@{other}@", re.sub(r"\n\s*", "", table[other]))
-    return re.compile(text)
+        for name in names:
+            text = text.replace(f"@{name}@", table[name])
+    return re.compile(re.sub(r"\n\s*", "", text), flags)
 
 
-_NUMBERS = re.compile(rf"(\d{{1,4}}){_GAP}(\d{{1,2}}){_GAP}(\d{{1,4}})")
-_WORDS = re.compile(
-    rf"(?P<day>\d{{1,2}})\.?[ -](?P<month>{_MONTH})[ ,-]{{1,2}}(?P<year>\d{{2,4}})"
-    rf"|(?P<month_1>{_MONTH})\s{{1,2}}(?P<day_1>\d{{1,2}}),?"
-    r"(?P<clock>\s\d\d:\d\d:\d\d)? (?P<year_1>\d{4})",
-    re.IGNORECASE,
+def line_patterns(*names: str) -> list[re.Pattern[str]]:
+    """Patterns of assets/formats/lines.yaml."""
+    return [pattern(f"@{name}@") for name in names]
+
+
+_NUMBERS, _WORDS, _CLOCK, _SPAN, _ZONE, _AMERICAN = line_patterns(
+    "date_numbers", "date_words", "clock_parts", "span", "zone", "american"
 )
-_CLOCK = re.compile(
-    r"(?P<one>\d{1,3})(?P<gap>[:.]|\s?h\s?)(?P<two>\d{2})(?:(?P=gap)(?P<three>\d{2}))?"
-    r"(?:[.,](?P<part>\d{1,6}))?(?!\d)"
+_FIRST_HALF, _SECOND_HALF = (
+    re.compile(LISTS[f"{name} half"], re.IGNORECASE) for name in ("first", "second")
 )
-_SPAN = re.compile(r"(?:(\d{1,3})\s?h\s?)?(?:(\d{1,3})\s?m(?:in)?\s?)?(\d{1,5}(?:\.\d{1,6})?)\s?s?")
-_ZONE = re.compile(
-    r"(?<=\d)\s?(?:UTC|GMT)?(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)|Z)\b"
-)
-_SECOND_HALF = re.compile(LISTS["second half"], re.IGNORECASE)
-_FIRST_HALF = re.compile(LISTS["first half"], re.IGNORECASE)
-# Elsewhere days have a zero, "pm" is small, or the day has 24 hours.
-_AMERICAN = re.compile(r"(?<!\d)[1-9]/\d{1,2}/\d{2,4},? .*\d\s?[AP]M|\d\s?[AP]M,? [1-9]/\d{1,2}/")
 _SAMPLE = 100  # stamps that are looked at for it
 _LONGEST = 80  # characters of a stamp
 _DAY = 86_400.0

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from dialogist.errors import DataError, UsageError, nearest
+from dialogist.formats.moments import line_patterns
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import HEADER_WORDS
 from dialogist.language.tokens import counted
@@ -161,13 +162,7 @@ Parse = Callable[[Source, ReadOptions, ProblemReporter], Dialogues]
 # What is said of a file that was read: how much, what was left out, and what looks misread.
 
 _LONG = 150  # words of an utterance that may be a whole file
-_CLOCK = re.compile(r"^[ \t]*+\[?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?\]?[ \t]*+$", re.MULTILINE)
-_HEADER = r"(?:From|To|Sent|Cc|Subject|Date): ?"
-_CODE = re.compile(
-    r"\A\s*+[\[{]\s*+[\"{\[](?s:.*)[\]}]\s*\Z|-->[ \t]*+\d\d:|"
-    rf"^{_HEADER}[^\n]+\n{_HEADER}",
-    re.MULTILINE,
-)
+_CLOCK, _CODE = line_patterns("clock_line", "code")
 _SEEN = 2_000  # characters of a text that are looked at
 
 

@@ -9,18 +9,17 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialogist.formats.moments import LISTS, line_pattern, times_of_stamps
+from dialogist.formats.moments import LISTS, line_patterns, times_of_stamps
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 
-_NAMES = "stamp stamp_behind stamp_of_text stamp_alone stamp_at_end bold bullet colon bracket"
-_STAMP, _STAMP_BEHIND, _STAMP_OF_TEXT, _STAMP_ALONE, _STAMP_AT_END, *_OTHERS = map(
-    line_pattern, _NAMES.split()
+_STAMP, _STAMP_BEHIND, _STAMP_OF_TEXT, _STAMP_ALONE, _STAMP_AT_END = line_patterns(
+    "stamp", "stamp_behind", "stamp_of_text", "stamp_alone", "stamp_at_end"
 )
-_BOLD, _BULLET, _COLON, _BRACKET = _OTHERS
+_BOLD, _BULLET, _COLON, _BRACKET = line_patterns("bold", "bullet", "colon", "bracket")
 _SENTENCE_IN_NAME = re.compile(
     r"[!?;,]|(?i:(?<!\bmr)(?<!\bms)(?<!\bdr)(?<!\bmrs)(?<!\bprof))(?<!\b[A-Z])\.\s"
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dialogist.errors import DataError, UsageError
 from dialogist.formats.chat_logs import cut_lines
 from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
-from dialogist.formats.moments import line_pattern, times_of_stamps
+from dialogist.formats.moments import line_patterns, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import guess_name, has_speakers, is_heading, named_lines
@@ -19,8 +19,8 @@ from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
 
-_AFTER, _BEFORE, _TIME_ALONE, _NAME_ALONE = map(
-    line_pattern, ("after", "before", "time_alone", "name_alone")
+_AFTER, _BEFORE, _TIME_ALONE, _NAME_ALONE = line_patterns(
+    "after", "before", "time_alone", "name_alone"
 )
 _MOST_WORDS = 5
 _LOWEST = 8  # lines above the first header: a title, key words, who is there
@@ -238,10 +238,10 @@ def read_lines(source: Source, options: ReadOptions, report: ProblemReporter) ->
         yield Dialogue(utterances, id=source.stem)
 
 
-TIMING = line_pattern("timing")
+(TIMING,) = line_patterns("timing")
 """Above a cue's text, in WebVTT, SubRip or SBV."""
-_VOICE, _TAG, _DASH, _NO_CUE, _ID, _NAMED_ID, _IN_BRACKETS = map(
-    line_pattern, ("voice", "tag", "dash", "no_cue", "cue_id", "named_id", "in_brackets")
+_VOICE, _TAG, _DASH, _NO_CUE, _ID, _NAMED_ID, _IN_BRACKETS = line_patterns(
+    "voice", "tag", "dash", "no_cue", "cue_id", "named_id", "in_brackets"
 )
 
 
