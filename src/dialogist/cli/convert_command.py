@@ -52,16 +52,13 @@ def convert(
 def vcon_of(dialogue: Dialogue) -> dict[str, Any]:
     """A conversation as the IETF has it (draft-ietf-vcon-vcon-core).
 
-    A dialog has a date there: times of a recording are counted from 1970, and where no time is
-    known, it stands at its beginning.
+    A dialog has a date there: a recording begins in 1970, as does what has no time.
     """
     speakers = {s: n for n, s in enumerate(dict.fromkeys(u.speaker for u in dialogue.utterances))}
     roles = {u.speaker: u.role for u in reversed(dialogue.utterances)}
     said = "\n".join(f"{u.speaker}\t{u.text}" for u in dialogue.utterances)
-    starts = [
-        datetime.fromtimestamp(u.start or 0.0, UTC).isoformat().replace("+00:00", "Z")
-        for u in dialogue.utterances
-    ]
+    moments = (datetime.fromtimestamp(u.start or 0.0, UTC) for u in dialogue.utterances)
+    starts = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
     facts = {"parties": [*range(len(speakers))], "mediatype": "text/plain", "encoding": "none"}
     return {
         "vcon": "0.0.2",
@@ -88,26 +85,20 @@ def vcon_of(dialogue: Dialogue) -> dict[str, Any]:
 def openai_of(dialogue: Dialogue) -> dict[str, Any]:
     """Messages of OpenAI's chat completions: who serves is the assistant, all others the user."""
     roles = {"system": "system", **dict.fromkeys(_ASKED, "assistant")}
-    return {
-        "messages": [
-            {
-                "role": roles.get(u.role, "user"),
-                **({"name": "_".join(u.speaker.split())} if u.speaker else {}),
-                "content": u.text,
-            }
-            for u in dialogue.utterances
-        ]
-    }
+    messages = []
+    for u in dialogue.utterances:
+        name = {"name": "_".join(u.speaker.split())} if u.speaker else {}
+        messages.append({"role": roles.get(u.role, "user"), **name, "content": u.text})
+    return {"messages": messages}
 
 
 def whisper_of(dialogue: Dialogue) -> dict[str, Any]:
     """Segments as Whisper and WhisperX have them."""
-    segments = [
-        {"id": number, "start": u.start, "end": u.end, "text": u.text, "speaker": u.speaker}
-        for number, u in enumerate(dialogue.utterances)
-    ]
-    named = ({k: v for k, v in one.items() if k != "speaker" or v} for one in segments)
-    return {"text": " ".join(u.text for u in dialogue.utterances), "segments": [*named]}
+    segments = []
+    for number, u in enumerate(dialogue.utterances):
+        speaker = {"speaker": u.speaker} if u.speaker else {}
+        segments.append({"id": number, "start": u.start, "end": u.end, "text": u.text, **speaker})
+    return {"text": " ".join(u.text for u in dialogue.utterances), "segments": segments}
 
 
 def vtt_of(dialogue: Dialogue) -> str:
@@ -121,9 +112,8 @@ def vtt_of(dialogue: Dialogue) -> str:
         raise UsageError(f"--to vtt: {dialogue.id} has utterances without a time, which cues need")
     first = starts[0] if starts[0] >= FIRST_INSTANT else 0.0
     cues = ["WEBVTT\n"]
-    for u, start, after in zip(
-        dialogue.utterances, starts, [*starts[1:], starts[-1] + _SHOWN], strict=True
-    ):
+    ends = [*starts[1:], starts[-1] + _SHOWN]
+    for u, start, after in zip(dialogue.utterances, starts, ends, strict=True):
         speaker, text = (escape(" ".join(t.split()), quote=False) for t in (u.speaker, u.text))
         voice = f"<v {speaker}>" if speaker else ""
         end = max(start, u.end or after)

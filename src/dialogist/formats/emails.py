@@ -54,8 +54,8 @@ class _Part(NamedTuple):
 
     mail: _Mail
     lines: list[str]
-    is_quoted: bool = False
-    is_rest: bool = False
+    is_quoted: bool
+    is_rest: bool
 
 
 class _Limited(Compat32):
@@ -267,9 +267,8 @@ def _in_order(mails: list[_Mail]) -> list[_Mail]:
     """The mails by their times; without these, newest first is turned round."""
     above = mails[:1] if mails and not mails[0].sender else []
     rest = mails[len(above) :]
-    times = [mail.sent for mail in rest if mail.sent is not None]
-    if len(times) == len(rest):
-        rest = [mail for _, mail in sorted(zip(times, rest, strict=True), key=lambda pair: pair[0])]
+    if all(mail.sent is not None for mail in rest):
+        rest.sort(key=lambda mail: mail.sent or 0)
     elif rest[0].is_reply and not rest[-1].is_reply:
         rest.reverse()
     # What stands above all headers is a title, or the answer to the rest.

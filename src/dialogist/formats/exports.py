@@ -237,15 +237,12 @@ def transcribe(record: dict[str, Any]) -> dict[str, Any]:
                     phrases[-1].append({**item, "speaker_label": channel.get("channel_label")})
         phrases.sort(key=lambda phrase: as_seconds(phrase[0].get("start_time")) or 0)
         return {**named, WORDS: [word for phrase in phrases for word in phrase]}
-    by_time: dict[str, Any] = {}
     labels = _object(results.get("speaker_labels"))
-    for segment in objects_under(labels, "segments") if labels else ():
-        for item in objects_under(segment, "items"):
-            by_time[str(item.get("start_time"))] = item.get("speaker_label")
-    words: Any = [
-        {"speaker_label": by_time.get(str(item.get("start_time"))), **item}
-        for item in objects_under(results, "items")
-    ]
+    segments = objects_under(labels, "segments") if labels else []
+    items = chain.from_iterable(objects_under(segment, "items") for segment in segments)
+    by_time = {str(item.get("start_time")): item.get("speaker_label") for item in items}
+    told = objects_under(results, "items")
+    words = [{"speaker_label": by_time.get(str(i.get("start_time"))), **i} for i in told]
     return {**named, WORDS: words}
 
 
@@ -255,9 +252,9 @@ def watson(record: dict[str, Any]) -> dict[str, Any]:
     by_time = {str(i.get("from")): i.get("speaker") for i in labels if isinstance(i, dict)}
     words = []
     for word in turns_at(record, "results.alternatives.0.timestamps") or []:
-        text, start, end = [*(word if isinstance(word, list) else [word]), None, None, None][:3]
-        speaker = by_time.get(str(start))
-        words.append({"word": text, "start": start, "end": end, "speaker": speaker})
+        parts = word if isinstance(word, list) else [word]
+        told = dict(zip(("word", "start", "end"), parts, strict=False))
+        words.append({**told, "speaker": by_time.get(str(told.get("start")))})
     return {WORDS: words}
 
 
@@ -265,11 +262,11 @@ def paragraphs(record: dict[str, Any]) -> dict[str, Any]:
     """Words and paragraphs apart: each word is of the last paragraph that began before it."""
     listed = objects_under(record, "paragraphs")
     spans = sorted((as_seconds(p.get("start")) or 0.0, str(p.get("speaker") or "")) for p in listed)
-    begins = [start for start, _ in spans]
+    begins, speakers = [start for start, _ in spans], [speaker for _, speaker in spans] or [""]
     words = []
     for word in objects_under(record, "words"):
         place = bisect_right(begins, as_seconds(word.get("start")) or 0.0)
-        words.append({**word, "speaker": spans[max(0, place - 1)][1] if spans else ""})
+        words.append({**word, "speaker": speakers[max(0, place - 1)]})
     return {WORDS: words}
 
 
@@ -323,5 +320,5 @@ def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> D
 
 def _character(halves: re.Match[str]) -> str:
     """The character that a backup wrote in two halves, which XML does not have."""
-    pair = int(halves[1]).to_bytes(2, "big") + int(halves[2]).to_bytes(2, "big")
+    pair = b"".join(int(half).to_bytes(2, "big") for half in halves.groups())
     return pair.decode("utf-16-be", "replace")

@@ -300,7 +300,11 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     elif value and not kept:
         raise BadRecord("no utterances: nothing but internal notes")
     else:
-        _check_columns(kept, columns, program)
+        objects = [turn for turn in kept if isinstance(turn, dict)]
+        for mapped in filter(None, map(columns.get, () if program.doc else ("speaker", "role"))):
+            # It may be missing in some turns (of the system, say), but not in all.
+            if objects and not any(has_path(turn, mapped) for turn in objects):
+                raise fields.missing_key(mapped, objects[0])
         is_ours = "id" in record and {"turns"} <= record.keys() <= _OURS
         utterances = reader.read(kept, key, is_ours)
     return _dialogue(record, key, value, utterances, reader)
@@ -351,15 +355,6 @@ def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
     for key in keys_of(record, "turns"):
         raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
     raise fields.missing_key("turns", record)
-
-
-def _check_columns(turns: list[JSON], columns: Columns, program: Program) -> None:
-    """A mapped speaker may be missing in some turns (of the system, say), but not in all."""
-    objects = [turn for turn in turns if isinstance(turn, dict)]
-    for name in ("speaker", "role"):
-        mapped = columns.get(name)
-        if mapped and objects and not program.doc and not any(has_path(o, mapped) for o in objects):
-            raise fields.missing_key(mapped, objects[0])
 
 
 def _dialogue(

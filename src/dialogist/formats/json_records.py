@@ -130,8 +130,8 @@ def head_of(source: Source) -> FileHead:
         value = None
     record = value if isinstance(value, dict) else {}
     signs = frozenset(_KEY.findall(text[:_SIGNS]))
-    keys = frozenset(record or signs)
-    return FileHead(text, filled, suffix, "rows" if is_rows else "document", record, keys, signs)
+    shape = "rows" if is_rows else "document"
+    return FileHead(text, filled, suffix, shape, record, frozenset(record or signs), signs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -232,19 +233,14 @@ def repaired(dialogue: Dialogue) -> Dialogue:
     """The dialogue with ``cafÃ©`` put right: what is UTF-8 from end to end, taken for bytes."""
     if not any(_TWICE.search(u.text) or _TWICE.search(u.speaker) for u in dialogue.utterances):
         return dialogue
-    utterances = tuple(
-        replace(u, speaker=_repaired(u.speaker), text=_repaired(u.text))
-        for u in dialogue.utterances
-    )
-    return replace(dialogue, utterances=utterances, is_verbatim=False)
+    said = dialogue.utterances
+    right = [replace(u, speaker=_repaired(u.speaker), text=_repaired(u.text)) for u in said]
+    return replace(dialogue, utterances=tuple(right), is_verbatim=False)
 
 
 def _repaired(text: str) -> str:
-    for encoding in ("latin-1", "cp1252"):
-        if _TWICE.search(text):
-            try:
-                right = text.encode(encoding).decode("utf-8")
-            except UnicodeError:
-                continue
+    for encoding in ("latin-1", "cp1252") if _TWICE.search(text) else ():
+        with suppress(UnicodeError):
+            right = text.encode(encoding).decode("utf-8")
             return text if any("\x7f" < c < "\xa0" for c in right) else right
     return text

@@ -107,10 +107,9 @@ def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) 
     """How often each candidate occurs; twice, where a few lines consist of nothing else."""
     counts = Counter(guess[0] for _, guess in guesses if guess)
     filled = [guess for line, guess in guesses if line.strip()]
-    if whole and len(filled) <= _SHORT and all(filled):
-        for name in counts:
-            if name.lower() not in HEADER_WORDS and len(name.split()) <= 2:
-                counts[name] = max(2, counts[name])
+    for name in counts if whole and len(filled) <= _SHORT and all(filled) else ():
+        if name.lower() not in HEADER_WORDS and len(name.split()) <= 2:
+            counts[name] = max(2, counts[name])
     return counts
 
 
@@ -164,8 +163,8 @@ def has_speakers(lines: Iterable[str]) -> bool:
         return False
     names = [guess[0] for n in named if (guess := guesses[n][1])]
     comes_back = max(Counter(names).values()) > 1
-    above = filled[: named[0]]
-    mostly = 2 * len(names) >= len(filled) - (len(above) if is_heading(above) else 0)
+    above = named[0] if is_heading(filled[: named[0]]) else 0
+    mostly = 2 * len(names) >= len(filled) - above
     return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
 
 

@@ -155,8 +155,7 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
     first = next((line for line in lines if line.text.strip()), None)
     if first is None:
         return
-    named = _SEPARATOR.fullmatch(first.text)
-    number = 0
+    named, number = _SEPARATOR.fullmatch(first.text), 0
 
     def texts() -> Iterator[str]:
         nonlocal number

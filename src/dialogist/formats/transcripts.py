@@ -129,10 +129,8 @@ def read_transcript(source: Source, options: ReadOptions, report: ProblemReporte
     """
     texts = ((number, cut_lines([text], report)) for number, text in source.lines(report))
     lines = [SourceLine(number, left) for number, lefts in texts for left in lefts]
-    if options.one_dialogue:
-        parts = [[line for line in lines if not DIVIDER.fullmatch(line.text)]]
-    else:
-        parts = _parts(lines, report)
+    whole = [[line for line in lines if not DIVIDER.fullmatch(line.text)]]
+    parts = whole if options.one_dialogue else _parts(lines, report)
     dialogues = 0
     for number, part in enumerate(parts, 1):
         utterances = tuple(named_lines((line.text for line in part), may_be_short=True))

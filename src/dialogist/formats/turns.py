@@ -326,10 +326,8 @@ class TurnReader:
 
     def utterances(self, item: Any, where: str) -> list[Utterance]:
         """A turn as ``[speaker, text]``, an object, or text without a speaker, or a `BadRecord`."""
-        if isinstance(item, str):
-            return [Utterance("", item)]
-        if isinstance(item, list):
-            speaker, text = fields.text_pair(item, where)
+        if isinstance(item, str | list):
+            speaker, text = ("", item) if isinstance(item, str) else fields.text_pair(item, where)
             return [Utterance(speaker, text, role_of(speaker))]
         if not isinstance(item, dict):
             raise BadRecord(f"{where} is {fields.json_kind(item)}, not a turn")
@@ -348,7 +346,8 @@ class TurnReader:
         lists = (v for k in keys_of(item, "pieces") if isinstance(v := item[k], list))
         pieces: Any = next(lists, [])
         found = [] if self.columns.get("text") else self.spoken(pieces, speaker, role, text)
-        if found and (not text or (len(found) > 1 and _same(text, found))):
+        spoken = [c for u in found for c in u.text if c.isalnum()]
+        if found and (not text or (len(found) > 1 and spoken == [*filter(str.isalnum, text)])):
             return [replace(found[0], start=found[0].start if start is None else start), *found[1:]]
         if found and not speaker:  # to whom most words were given
             speaker = Counter(u.speaker for u in found for _ in u.text.split()).most_common(1)[0][0]
@@ -406,7 +405,7 @@ class TurnReader:
         person = person if role is None else person._replace(role=role)
         for key, value in item.items():
             if isinstance(value, bool) and (side := _SIDES.get(folded_key(key))):
-                word = side[0] if value else side[1]
+                word = side[not value]
                 if "Me" in side:
                     person = person._replace(name=person.name or word or self.people.other)
                 else:
@@ -487,12 +486,6 @@ class TurnReader:
 def _spaced(words: Iterable[str]) -> str:
     """Words as a text: none before a point."""
     return _NO_SPACE.sub(r"\1", " ".join(words)).strip()
-
-
-def _same(text: str, found: Sequence[Utterance]) -> bool:
-    """Whether utterances made of words say all that a text says."""
-    spoken = "".join(u.text for u in found)
-    return "".join(filter(str.isalnum, text)) == "".join(filter(str.isalnum, spoken))
 
 
 def unwrapped(item: Record) -> dict[str, Any]:
