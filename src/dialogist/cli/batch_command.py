@@ -223,7 +223,8 @@ class _JobMeter:
             if formats:
                 from dialogist.formats.read_options import told_left_out
 
-                note(f"dialogues read: {formats}{told_left_out(self._left_out)}", own=True)
+                left = told_left_out(self._left_out) if self._left_out else ""
+                note(f"dialogues read: {formats}{left}", own=True)
             note(tally(totals.statuses), own=True)
         if totals.failed:
             failed = f"{counted(totals.failed, 'records')} with the status error and a reason"

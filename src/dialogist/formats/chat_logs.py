@@ -90,7 +90,7 @@ def cut(text: str, cuts: Cuts, report: ProblemReporter | None) -> str:
     for kind, pattern in cuts.items():
         keeps = r"\1" if pattern.groups else ""
         text, count = pattern.subn(keeps, text)
-        if report and not kind.startswith("_"):
+        if count and report and not kind.startswith("_"):
             report.leave_out(kind, count)
     return text
 

@@ -8,19 +8,11 @@ from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
-from dialogist.formats import fields, json_records
+from dialogist.formats import fields, json_records, read_options
 from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import KEYS, Record, RecordSelection, id_under, json_kind, keys_of
 from dialogist.formats.json_records import JsonValue, Program, programs
-from dialogist.formats.read_options import (
-    BadRecord,
-    Columns,
-    Dialogues,
-    ProblemReporter,
-    ReadOptions,
-    has_path,
-    value_at,
-)
+from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import LINE_END, named_lines
 from dialogist.formats.turns import Participants, TurnReader, has_text, in_order, unwrapped
@@ -242,7 +234,7 @@ def _holds_turns(record: Record, reader: TurnReader) -> bool:
     return bool(has_turns) or isinstance(record.get(_usual_key(record)), list)
 
 
-def is_message(value: Record, columns: Columns) -> bool:
+def is_message(value: Record, columns: read_options.Columns) -> bool:
     """Whether a record is one message: a speaker and a text, or a text named by the options."""
     if "turns" in columns or "dialogue" in columns:
         return False
@@ -250,10 +242,10 @@ def is_message(value: Record, columns: Columns) -> bool:
     if any(isinstance(value[key], list) for key in keys_of(value, "turns")):
         return False
     if columns.get("text"):
-        return has_path(value, columns["text"])
+        return read_options.has_path(value, columns["text"])
     mapped = columns.get("speaker")
     usual = keys_of(value, "speaker") or keys_of(value, "start")
-    has_speaker = has_path(value, mapped) if mapped else bool(usual)
+    has_speaker = read_options.has_path(value, mapped) if mapped else bool(usual)
     if not has_speaker or not (has_text(value) or isinstance(value.get("words"), list)):
         return False
     text = next((t for key in keys_of(value, "text") if isinstance(t := value[key], str) and t), "")
@@ -303,7 +295,7 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         objects = [turn for turn in kept if isinstance(turn, dict)]
         for mapped in filter(None, map(columns.get, () if program.doc else ("speaker", "role"))):
             # It may be missing in some turns (of the system, say), but not in all.
-            if objects and not any(has_path(turn, mapped) for turn in objects):
+            if objects and not any(read_options.has_path(turn, mapped) for turn in objects):
                 raise fields.missing_key(mapped, objects[0])
         is_ours = "id" in record and {"turns"} <= record.keys() <= _OURS
         utterances = reader.read(kept, key, is_ours)
@@ -332,12 +324,12 @@ def _opening(record: Record, program: Program, turns: list[Any]) -> list[Any]:
     return []
 
 
-def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
+def _located(record: Record, columns: read_options.Columns) -> tuple[Record, str, JSON]:
     """The record, the key and the value of its turns; a nested list is brought to the top."""
     for name in ("turns", "dialogue"):
         if name in columns:
             key = _first(record, columns, name)
-            value = value_at(record, key)
+            value = read_options.value_at(record, key)
             if not isinstance(value, list | str):
                 raise BadRecord(f"key '{key}' holds {json_kind(value)}, not turns")
             return record, key, value
@@ -348,7 +340,7 @@ def _located(record: Record, columns: Columns) -> tuple[Record, str, JSON]:
         return record, key, record[key]
     if path:
         parent, _, key = path.rpartition(".")
-        inner = value_at(record, parent) if parent else record
+        inner = read_options.value_at(record, parent) if parent else record
         first = path.partition(".")[0]
         whole = {**{k: v for k, v in record.items() if k != first}, **inner} if parent else record
         return whole, key, inner[key]
@@ -363,7 +355,7 @@ def _dialogue(
     """The dialogue of utterances, with what else its record says."""
     columns, is_program = reader.columns, bool(reader.program.doc)
     turns = value if isinstance(value, list) else []
-    is_there = not is_program or has_path(record, columns.get("id", ""))
+    is_there = not is_program or read_options.has_path(record, columns.get("id", ""))
     identity = _first(record, columns if is_there else {}, "id")
     summary = "" if is_program else _first(record, columns, "summary")
     profile, ignored = fields.profile_of(record.get(PROFILE))
@@ -379,8 +371,10 @@ def _dialogue(
     told = fields.require_text(utterances)
     return Dialogue(
         told,
-        id=id_under({identity: value_at(record, identity)}, identity) if identity else "",
-        references=fields.texts_under({summary: value_at(record, summary)}, summary)
+        id=id_under({identity: read_options.value_at(record, identity)}, identity)
+        if identity
+        else "",
+        references=fields.texts_under({summary: read_options.value_at(record, summary)}, summary)
         if summary
         else (),
         metadata=facts,
@@ -448,7 +442,7 @@ def _messages_in(
                 item = unwrapped(value)
                 if not selection.takes(item):
                     continue
-                found = value_at(item, key) if key else source.stem
+                found = read_options.value_at(item, key) if key else source.stem
                 identity = id_under(
                     {key: found.get("id") if isinstance(found, dict) else found}, key
                 )
@@ -467,12 +461,12 @@ def _messages_in(
     yield from group_messages(messages(), options, report, refusal, reader)
 
 
-def _first(record: Record, columns: Columns, name: str) -> str:
+def _first(record: Record, columns: read_options.Columns, name: str) -> str:
     """The key mapped to ``name``, else the first usual one that is there, else nothing."""
     mapped = columns.get(name)
     if mapped is None:
         usual = keys_of(record, name)
         return next((k for k in usual if name != "id" or isinstance(record[k], str | int)), "")
-    if mapped and not has_path(record, mapped):
+    if mapped and not read_options.has_path(record, mapped):
         raise fields.missing_key(mapped, record)
     return mapped

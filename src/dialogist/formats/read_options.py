@@ -196,10 +196,10 @@ def report_of(dialogue: Dialogue, format: str, left_out: Mapping[str, int]) -> R
 
 
 def told_left_out(left_out: Mapping[str, int]) -> str:
-    """What was left out, as the end of a line; empty where nothing was."""
+    """What was left out, as the end of a line."""
     remedies = {INTERNAL_NOTES: " (--include-internal tells them)"}
     left = (f"{counted(count, what)}{remedies.get(what, '')}" for what, count in left_out.items())
-    return f"; left out: {', '.join(left)}" if left_out else ""
+    return f"; left out: {', '.join(left)}"
 
 
 def reported(
@@ -219,7 +219,8 @@ def reported(
     if count:
         told, alone = counted(said, "utterances"), counted(speakers, "speakers")
         told = f"{told}, {alone}" if count == 1 else f"{counted(count, 'dialogues')}, {told}"
-        report.note(f"read as {name}: {told}{told_left_out(left_out + report.left_out)}")
+        left_out += report.left_out
+        report.note(f"read as {name}: {told}{told_left_out(left_out) if left_out else ''}")
     for warning, times in warnings.items():
         more = f" (in {counted(times, 'dialogues')})" if times > 1 else ""
         report.note(f"warning: {warning}{more}")

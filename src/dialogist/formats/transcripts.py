@@ -130,7 +130,8 @@ def read_transcript(source: Source, options: ReadOptions, report: ProblemReporte
     texts = ((number, cut_lines([text], report)) for number, text in source.lines(report))
     lines = [SourceLine(number, left) for number, lefts in texts for left in lefts]
     whole = [[line for line in lines if not DIVIDER.fullmatch(line.text)]]
-    parts = whole if options.one_dialogue else _parts(lines, report)
+    is_one = options.one_dialogue or len(whole[0]) == len(lines)
+    parts = whole if is_one else _parts(lines, report)
     dialogues = 0
     for number, part in enumerate(parts, 1):
         utterances = tuple(named_lines((line.text for line in part), may_be_short=True))
