@@ -4,7 +4,7 @@ Each configuration class lives beside the code it configures and inherits from `
 composes them. Unknown keys are errors that name the nearest valid key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
@@ -32,8 +32,13 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any], source: str = "configuration") -> Self:
-        """Build from plain values.
+    def parse(
+        cls,
+        values: Mapping[str, Any],
+        source: str = "configuration",
+        line_of: Callable[[Sequence[object]], int] | None = None,
+    ) -> Self:
+        """Build from plain values; ``line_of`` a place in ``source``, for errors.
 
         Raises:
             ConfigError: a key is unknown or a value does not fit; names the key and the remedy.
@@ -43,14 +48,12 @@ class Config(BaseModel):
         except ValidationError as error:
             # A misspelt required key is both unknown and missing: unknown says more. And where a
             # text or a mapping will do, a mapping is no text: what is wrong inside says more.
-            errors = sorted(
+            first = min(
                 error.errors(),
-                key=lambda e: (
-                    e["type"] != "extra_forbidden",
-                    e["loc"][-1:] == (_TEXT,),
-                ),
+                key=lambda e: (e["type"] != "extra_forbidden", e["loc"][-1:] == (_TEXT,)),
             )
-            raise ConfigError(_explain(cls, errors[0], source)) from None
+            where = f"{source}, line {line_of(first['loc'])}" if line_of else source
+            raise ConfigError(_explain(cls, first, where)) from None
 
 
 def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:

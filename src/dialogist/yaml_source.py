@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import ConfigError
@@ -89,13 +88,7 @@ def validated(source: YamlSource, kind: type[_C]) -> _C:
     """
     if not isinstance(source.values, dict):
         raise source.fault((), "must hold 'key: value' lines at its top level")
-    try:
-        return kind.model_validate(source.values)
-    except ValidationError as error:
-        # `parse` words the error of the first unknown key, else the first: this is its line.
-        first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
-        place = first["loc"]
-    return kind.parse(source.values, f"{source.name}, line {source.line(place)}")
+    return kind.parse(source.values, source.name, source.line)
 
 
 def _children(node: Any) -> Iterator[tuple[object, Any, Any]]:

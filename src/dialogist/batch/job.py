@@ -24,6 +24,7 @@ from dialogist.batch.work import (
     packed,
 )
 from dialogist.errors import DataError, DialogistError, UsageError
+from dialogist.language.tokens import counted
 from dialogist.records import JSON
 
 SHARD_SIZE = 1_000
@@ -152,6 +153,8 @@ class _Run:
         self._progress, self._note = progress, note
         self._kept = sum(shard.records for shard in journal.done.values())
         self._done = self._failed = 0
+        if self._kept:
+            note(f"{counted(self._kept, 'records')} of the run before are kept")
         self._at_work: dict[Future[list[RecordLine]], tuple[Shard, int]] = {}
         self._deaths = 0  # in a row
 

@@ -185,8 +185,5 @@ class Journal:
             done = [ShardDone.parse(shard, str(path)) for shard in shards]
             return values, done, None if totals is None else Totals.parse(totals, str(path))
         except (OSError, ValueError, KeyError, ConfigError) as error:
-            raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path}: is damaged ({error}): start over with --restart")
+            fault = f"{path}: is damaged ({error}): start over with --restart"
+            raise DataError(fault) from None

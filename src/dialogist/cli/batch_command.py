@@ -209,8 +209,6 @@ class _JobMeter:
     def __call__(self, progress: "JobProgress") -> None:
         if self._meter is None:
             left = None if self._total is None else max(0, self._total - progress.kept)
-            if progress.kept:
-                note(f"{counted(progress.kept, 'records')} of the run before are kept", own=True)
             self._meter = Meter("summarized", left, "dialogues")
         self._meter.failed = progress.failed
         self._meter.update(progress.done)

@@ -98,7 +98,7 @@ class Meter:
     """
 
     def __init__(self, doing: str, total: int | None, unit: str, quiet: bool = False) -> None:
-        self._doing, self._total, self._unit = doing, total, unit
+        self._doing, self.total, self._unit = doing, total, unit
         self._quiet = quiet or _is_silent
         self._started = self._shown = time.monotonic()
         self._done = self._width = 0
@@ -131,13 +131,13 @@ class Meter:
         """How far it is: ``summarized 128/500 dialogues, 5.4/s, 1:09 left``."""
         rate = self._done / max(self.seconds, 1e-9)
         done = counted(self._done, self._unit)
-        if self._total is not None:
-            done = f"{self._done:,}/{counted(self._total, self._unit)}"
+        if self.total is not None:
+            done = f"{self._done:,}/{counted(self.total, self._unit)}"
         parts = [f"{self._doing} {done}", f"{rate:.1f}/s"]
         if self.failed:
             parts.append(counted(self.failed, "errors"))
-        if self._total is not None and self._done:
-            parts.append(f"{_clock((self._total - self._done) / rate)} left")
+        if self.total is not None and self._done:
+            parts.append(f"{_clock((self.total - self._done) / rate)} left")
         return ", ".join(parts)
 
     def finish(self, what: str = "") -> None:

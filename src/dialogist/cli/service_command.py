@@ -37,24 +37,14 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
-    writer: Annotated[
-        str | None, typer.Option(help="Who writes: highlights, ollama:MODEL, openai:URL#MODEL.")
-    ] = None,
-    verify: Annotated[
-        str | None, typer.Option(help="Who judges what is written: auto, model, local, rules.")
-    ] = None,
-    verifier: Annotated[
-        str | None, typer.Option(help="Another language model judges, named as for --writer.")
-    ] = None,
+    writer: Annotated[str | None, typer.Option(help="Who writes, as for summarize.")] = None,
+    verify: Annotated[str | None, typer.Option(help="Who judges what is written.")] = None,
+    verifier: Annotated[str | None, typer.Option(help="Another language model judges.")] = None,
     unsupported: Annotated[
         str | None, typer.Option(help="What nothing supports: quote, mark or drop it.")
     ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Another prompt for a language model.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
-    ] = None,
+    prompt: Annotated[str | None, typer.Option(help="File with another prompt.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, each with its queue.")] = None,
     config: ConfigFile = None,
     allow_network: AllowNetwork = False,
 ) -> None:

@@ -64,14 +64,8 @@ def _facts(name: str) -> dict[str, Any]:
         chat = getattr(writer, "chat", None)
         if isinstance(chat, ChatModel):
             config = chat.config
-            fact |= {
-                "models": chat.models(),
-                "context": chat.context,
-                "masked": chat.masks,
-                "price_in": config.price_in,
-                "price_out": config.price_out,
-                "budget": config.budget,
-            }
+            fact |= {"models": chat.models(), "context": chat.context, "masked": chat.masks}
+            fact |= config.model_dump(include={"price_in", "price_out", "budget"})
     except DialogistError as error:
         return {"writer": name.removesuffix(":-"), "fault": str(error)}
     return fact

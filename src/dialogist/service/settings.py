@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from ipaddress import ip_address
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -67,12 +66,7 @@ class Settings(Config):
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the address."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host in ("localhost", "127.0.0.1", "::1")
 
     def times(self, asks_model: bool) -> tuple[float, float, int]:
         """``deadline_seconds``, ``queue_seconds`` and ``drain_seconds`` of a writer."""
