@@ -151,13 +151,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def to_yaml(config: Config) -> str:
-    """The effective configuration as YAML text, every default spelled out."""
-    return yaml.safe_dump(
-        config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
-    )
-
-
 def differences(one: Any, other: Any, path: str = "") -> list[str]:
     """Where two dumped configurations differ, one line each: ``a.b: 1 there, 2 now``."""
     if isinstance(one, dict) and isinstance(other, dict):

@@ -9,7 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import AllowNetwork, Limit, OutputFile, Quiet
-from dialogist.cli.output_formats import aligned_lines, output_format_of, output_to
+from dialogist.cli.output_formats import output_format_of, output_to
 from dialogist.errors import DataError, UsageError
 from dialogist.records import to_json
 
@@ -128,7 +128,7 @@ def _sheet_as(path: Path, form: CardFormat) -> str:
     """What a reader found, with intervals over dialogues."""
     from dialogist_lab.evaluation.judgements import read_sheet, sheet_scores, sheet_table
     from dialogist_lab.evaluation.metric import intervals
-    from dialogist_lab.evaluation.report_card import markdown_table
+    from dialogist_lab.evaluation.report_card import aligned_lines, markdown_table
 
     rows, unread = read_sheet(path)
     if unread:

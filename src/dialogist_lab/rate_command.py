@@ -8,7 +8,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import AllowNetwork, OutputFile
-from dialogist.cli.output_formats import aligned_lines, output_to
+from dialogist.cli.output_formats import output_to
 from dialogist.errors import DataError
 
 AnswerFiles = Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")]
@@ -59,7 +59,7 @@ def report_ratings(files: AnswerFiles, output: OutputFile = None) -> int:
     An --output that ends with .md gets Markdown.
     """
     from dialogist_lab.evaluation.judgements import rating_report, read_answers
-    from dialogist_lab.evaluation.report_card import markdown_table
+    from dialogist_lab.evaluation.report_card import aligned_lines, markdown_table
 
     tables, notes = rating_report(read_answers(files))
     as_lines = markdown_table if output and output.suffix == ".md" else aligned_lines

@@ -186,3 +186,10 @@ def _scalar(text: str) -> Any:
         return yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return text
+
+
+def to_yaml(config: Config) -> str:
+    """The effective configuration as YAML text, every default spelled out."""
+    return yaml.safe_dump(
+        config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
+    )

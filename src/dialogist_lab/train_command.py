@@ -123,9 +123,8 @@ def reproduce(
 def report_paper(plan: Mapping[str, Any], folder: Path, on: Path, limit: int | None) -> None:
     """Measure the trained systems of a paper on dialogues; a table beside its figures, a page."""
     from dialogist.cli.console import note
-    from dialogist.cli.output_formats import aligned_lines
     from dialogist.files import write_text_atomically
-    from dialogist_lab.evaluation.report_card import Request, judge, markdown_table
+    from dialogist_lab.evaluation.report_card import Request, aligned_lines, judge, markdown_table
     from dialogist_lab.evaluation.report_page import epochs_of, write_report
 
     runs, kept = [folder / name for name in plan["systems"]], folder / "predictions"
@@ -155,8 +154,7 @@ def list_recipes() -> int:
 
 def show_recipe(recipe: RecipeName, settings: Settings = None) -> int:
     """Print a recipe with every default spelled out."""
-    from dialogist.config import to_yaml
-    from dialogist_lab.recipe import read_recipe
+    from dialogist_lab.recipe import read_recipe, to_yaml
 
     typer.echo(to_yaml(read_recipe(recipe, settings or [])), nl=False)
     return 0

@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from dialogist.config import differences, read_yaml, to_yaml
+from dialogist.config import differences, read_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import alone_in, reading, write_text_atomically
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
@@ -42,7 +42,7 @@ from dialogist_lab.decoding import DecodingOptions, Hypothesis
 from dialogist_lab.evaluation.metric import Case, score
 from dialogist_lab.evaluation.rouge_bleu import Rouge
 from dialogist_lab.models.generator import Generator
-from dialogist_lab.recipe import DataSet, Recipe
+from dialogist_lab.recipe import DataSet, Recipe, to_yaml
 from dialogist_lab.training.objective import Objective
 from dialogist_lab.training.trainer import (
     BEST,

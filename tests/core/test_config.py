@@ -3,10 +3,9 @@
 from typing import Annotated, Literal
 
 import pytest
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from dialogist.config import Config, differences, read_yaml, to_yaml
+from dialogist.config import Config, differences, read_yaml
 from dialogist.errors import ConfigError
 
 
@@ -114,14 +113,6 @@ def test_unknown_member_of_a_union_lists_the_members():
 def test_config_is_frozen():
     with pytest.raises(ValidationError):
         Outer().count = 2
-
-
-def test_yaml_round_trip_spells_out_defaults():
-    config = Outer.parse({"title": "订单", "shape": {"kind": "sloped", "floor": 0.5}})
-    text = to_yaml(config)
-    assert "订单" in text
-    assert "count: 1" in text
-    assert Outer.parse(yaml.safe_load(text)) == config
 
 
 @pytest.mark.parametrize(

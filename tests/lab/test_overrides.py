@@ -1,12 +1,13 @@
-"""``--set key.key=value``: what is typed becomes the value of a recipe."""
+"""Recipes in and out: ``--set key.key=value``, and YAML with all defaults."""
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.config import Config
 from dialogist.errors import ConfigError
-from dialogist_lab.recipe import override
+from dialogist_lab.recipe import override, to_yaml
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,15 @@ def test_override_without_key_or_value_is_refused(assignment):
 def test_override_through_a_value_is_refused():
     with pytest.raises(ConfigError, match="'a' is a value"):
         override({"a": 3}, ["a.b=1"])
+
+
+def test_yaml_round_trip_spells_out_defaults():
+    class Titled(Config):
+        title: str
+        count: int = 1
+
+    config = Titled(title="订单")
+    text = to_yaml(config)
+    assert "订单" in text
+    assert "count: 1" in text
+    assert Titled.parse(yaml.safe_load(text)) == config

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
@@ -120,14 +120,3 @@ def _full_told(output: Path) -> Iterator[None]:
         raise DataError(
             f"{output}: cannot be written: {error.strerror}; make room, or give another --output"
         ) from None
-
-
-def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -> Iterator[str]:
-    """Lines of cells in columns: those of ``names`` to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if i in names else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()

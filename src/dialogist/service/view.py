@@ -5,7 +5,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -22,49 +21,16 @@ _MOST_LINES = 500  # of an edit: pairs of them are compared
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
 
 
-@dataclass(frozen=True, slots=True)
-class ShownStatement:
-    """A statement or an entry of a form, with its verdict, and ``doubts`` in words.
-
-    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say; ``fields`` are those
-    of the user profile that it rests on, with their numbers there.
-    """
-
-    number: int
-    heading: str
-    text: str
-    verdict: str
-    doubts: tuple[str, ...]
-    lines: tuple[int, ...]
-    quote: str
-    fields: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of a turn: ``by`` are the statements that rest on it; ``mask`` if it is a mask."""
-
-    text: str
-    by: tuple[int, ...]
-    mask: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTurn:
-    """A turn of the transcript, numbered from 1; ``label`` is its time, or its number."""
-
-    number: int
-    label: str
-    speaker: str
-    pieces: tuple[Piece, ...]
-
-
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
-    """What to show of a summary as JSON, of version 3 or 4, and of the dialogue that was read."""
+    """What to show of a summary as JSON, of version 3 or 4, and of the dialogue that was read.
+
+    Statements, turns and fields of the profile refer to each other by number. ``quote`` is what a
+    statement rests on. A piece of a turn has the statements that rest on it, ``by``.
+    """
     summary = Summary.from_json({name: v for name, v in values.items() if name != "filled"})
     filled = values.get("filled")
     spans: list[tuple[int, int, int, int]] = []  # statement, turn, start, end
-    statements: list[ShownStatement] = []
+    statements: list[SimpleNamespace] = []
     markdown: list[str] = []
     before = ""
     for number, (heading, text, part) in enumerate(_parts(summary, filled)):
@@ -73,7 +39,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
         titles = [title_of_field(name) for name in dialogue.profile]
         statements.append(
-            ShownStatement(
+            SimpleNamespace(
                 number=number,
                 heading=heading if heading != before else "",
                 text=text,
@@ -97,7 +63,12 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         notes += filled["notes"]
     labels = labels_of(dialogue.utterances)
     turns = tuple(
-        ShownTurn(n + 1, labels[n], turn.speaker, tuple(_pieces(turn.text, spans, n)))
+        SimpleNamespace(
+            number=n + 1,
+            label=labels[n],
+            speaker=turn.speaker,
+            pieces=tuple(_pieces(turn.text, spans, n)),
+        )
         for n, turn in enumerate(dialogue.utterances)
     )
     return SimpleNamespace(
@@ -146,7 +117,9 @@ def _quote(dialogue: Dialogue, evidence: Sequence[tuple[int, int, int]]) -> str:
     return f"{turn.speaker}: “{words}”" if turn.speaker else f"“{words}”"
 
 
-def _pieces(text: str, spans: Sequence[tuple[int, int, int, int]], turn: int) -> Iterator[Piece]:
+def _pieces(
+    text: str, spans: Sequence[tuple[int, int, int, int]], turn: int
+) -> Iterator[SimpleNamespace]:
     """The text cut wherever a span or a mask begins or ends."""
     here = [(by, start, end) for by, line, start, end in spans if line == turn]
     masks = [match.span() for match in MASK_PATTERN.finditer(text)]
@@ -154,7 +127,8 @@ def _pieces(text: str, spans: Sequence[tuple[int, int, int, int]], turn: int) ->
     ends |= {min(at, len(text)) for _, start, end in here for at in (start, end)}
     for start, end in pairwise(sorted(ends)):
         by = sorted({number for number, first, last in here if first <= start and end <= last})
-        yield Piece(text[start:end], tuple(by), any(a <= start and end <= b for a, b in masks))
+        is_mask = any(a <= start and end <= b for a, b in masks)
+        yield SimpleNamespace(text=text[start:end], by=by, mask=is_mask)
 
 
 def lines_of(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from dialogist.cli.output_formats import aligned_lines
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.forms.key_points import load_pack
 from dialogist.language.tokens import words_in
@@ -402,6 +401,17 @@ def card_title(card: Card) -> str:
     names = ", ".join(row.name for row in card.systems)
     count = fmean(len(output.references) for output in card.outputs)
     return f"{names}: {len(card.outputs)} dialogues of {card.data}, {count:.3g} references each"
+
+
+def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -> Iterator[str]:
+    """Lines of cells in columns: those of ``names`` to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i in names else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def markdown_table(table: Table) -> list[str]:
