@@ -7,7 +7,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from dialogist.errors import DataError, UsageError
@@ -19,29 +19,21 @@ LOCK = ".lock"
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Say in one line that a file or folder cannot be written.
-
-    Raises:
-        DataError: what is done within ends with an OSError.
-    """
+def _telling(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise DataError(f"{path}: cannot be {what}: {error.strerror or error}") from None
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Say in one line that a file cannot be read.
+def writing(path: Path) -> AbstractContextManager[None]:
+    """Say in one line that a file or folder cannot be written: DataError for an OSError within."""
+    return _telling(path, "written")
 
-    Raises:
-        DataError: what is done within ends with an OSError.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+def reading(path: Path) -> AbstractContextManager[None]:
+    """Say in one line that a file cannot be read: DataError for an OSError within."""
+    return _telling(path, "read")
 
 
 def temporary_for(path: Path) -> Path:

@@ -123,6 +123,20 @@ def test_settings_come_from_file_environment_and_flags(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("given", "asks_model", "times"),
+    [
+        ({}, False, (30, 5, 30)),
+        ({}, True, (180, 30, 180)),
+        ({"deadline_seconds": 60.5, "drain_seconds": 10}, True, (60.5, 30, 61)),
+        ({"drain_seconds": 300}, True, (180, 30, 300)),
+        ({"drain_seconds": 10, "queue_seconds": 1}, False, (30, 1, 10)),
+    ],
+)
+def test_the_time_to_stop_is_enough_for_what_a_model_began(given, asks_model, times):
+    assert Settings(**given).times(asks_model) == times
+
+
+@pytest.mark.parametrize(
     ("host", "is_loopback"),
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
 )

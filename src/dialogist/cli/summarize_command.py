@@ -228,9 +228,9 @@ class SummaryFile:
         Raises:
             DataError: it cannot be written.
         """
-        from dialogist.files import sync
+        from dialogist.files import sync, writing
 
-        try:
+        with writing(self._output):
             with self._partial.open("ab") as file:
                 for line in lines:
                     file.write(line.encode("utf-8", errors="backslashreplace"))
@@ -238,8 +238,6 @@ class SummaryFile:
             sync(self._partial)
             self._partial.replace(self._output)
             _sidecar(self._partial).replace(_sidecar(self._output))
-        except OSError as error:
-            raise DataError(f"{self._output}: cannot be written: {error.strerror}") from None
 
     def _check(self, source: Path, settings: Mapping[str, JSON]) -> None:
         """See that the file was made with the same settings."""
