@@ -22,10 +22,11 @@ _MIXED = re.compile(
 _MASK = re.compile(r"(?:\A|[A-Z_\[])[A-Z]+_[1-9][0-9]*(?:\Z|\])")
 _PARTS = re.compile("[-/._]")
 _ENDS = re.compile(r"""[.!?;,]["'”’)]*\Z""")
-_WHOLE = re.compile(r"[bf.,]*(?P<v>[dnmlxuog]{1,4})(?:[.,]|\Z)")
+_WHOLE = re.compile(r"[bf.,]*(?P<v>[dnmlxucog]{1,4})(?:[.,]|\Z)")
 _TELLING = re.compile("[xdn]")
 _UNIT = re.compile(r"[0-9]|[^\W\d_]+")
 _NEAR = 6  # words of an answer after which a word is hardly the value
+_FAR = 12  # the same of a number
 _LEAST = 3  # digits, or words for them
 _QUANTITY = re.compile(
     r"[$€£¥₹].*|.*[%€£°]|[0-9]{1,2}:[0-9]{2}|[0-9]+(?:st|nd|rd|th|am|pm|k|m|km|kg|g|mg|ml|cm|mm|"
@@ -48,6 +49,21 @@ def is_ordinary(word: str) -> bool:
     """Whether a word, or what it comes from, is common in dialogues, and no first name."""
     low = re.sub("['’](?:s|ll|d|ve|re|m)?\\Z", "", folded(word))
     return len(low) < 2 or low in FUNCTION_WORDS or _is_derived(low, 3)
+
+
+def is_uncommon(word: str) -> bool:
+    """Whether a word may be a name by itself."""
+    return is_first_name(word) or not is_ordinary(word)
+
+
+def is_random(text: str) -> bool:
+    """Whether a part of a web address is not made of words: ``8fK2mQz9``, but no title."""
+    parts = re.findall(r"[^\W_]+", text)
+    return any(
+        _MIXED.search(part) or (part.isdigit() and len(part) > 5) or not is_ordinary(part)
+        for part in parts
+        if len(set(part)) > 3
+    )
 
 
 def _is_derived(word: str, steps: int) -> bool:
@@ -84,7 +100,8 @@ class Request:
             classes = words.all[:_MOST]
             found = list(re.finditer(self.form, classes))
             for match in found:
-                if match.start() <= _NEAR or _TELLING.search(match[0]):
+                near = _FAR if _TELLING.search(match[0]) else _NEAR
+                if match.start() <= near or "x" in match[0]:
                     yield from words.span(0, match)
             whole = _WHOLE.match(classes) if self.whole and not found else None
             if whole and "s" not in classes:
@@ -93,7 +110,9 @@ class Request:
             first, classes = words.classes(name.end(), _BESIDE)
             told = re.match(rf"(?P<f>[bfg,]{{0,4}})(?P<v>{self.form})", classes)
             # Next to the word, or after "is" and the like.
-            if told and ("b" in told["f"] or not told["f"] or _TELLING.search(told["v"])):
+            if told and (
+                "b" in told["f"] or not told["f"].strip(",") or _TELLING.search(told["v"])
+            ):
                 yield from words.span(first, told)
             first, classes = words.classes(name.start(), -_BESIDE)
             if told := re.search(rf"(?P<v>{self.form})b[bf]{{0,2}}\Z", classes):
@@ -113,7 +132,9 @@ class Words:
             core = piece[0].strip(_EDGES)
             start = piece.start() + piece[0].find(core) if core else piece.start()
             self._add(start, start + len(core))
-            classes.append(_class(core, lists) if core else "f")
+            kind = _class(core, lists) if core else "f"
+            is_inside = kind == "o" and classes and classes[-1] != "." and core.lower() not in lists
+            classes.append("c" if is_inside and core[0].isupper() else kind)
             if classes[-1] == "t":  # a unit: what stands before it counts something
                 classes[-1] = "o"
                 classes[-2:-1] = ["q" if c in "dn" else c for c in classes[-2:-1]]
@@ -164,7 +185,7 @@ def _class(word: str, lists: Mapping[str, str]) -> str:
         return "d"
     parts = [part for part in _PARTS.split(low) if part]
     if len(parts) > 1:
-        classes = {lists.get(part, "l" if len(part) == 1 else "o") for part in parts}
+        classes = {"l" if len(part) == 1 else lists.get(part, "o") for part in parts}
         if classes <= {"n", "m", "g", "l"}:
             return "u" if classes == {"l"} and len(parts) > 2 else "n"
     if low in FUNCTION_WORDS or low.split("'")[0] in FUNCTION_WORDS:

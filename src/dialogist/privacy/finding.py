@@ -13,26 +13,13 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
-from dialogist.privacy.answers import answers
+from dialogist.privacy.answers import answers, is_ordinary
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import NOBODY, People, may_be_word
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
-# What stands before and after the names of people rather than of places and firms.
-_AHEAD = re.compile(
-    r"(?<![A-Za-z])(?:(?:mr|mrs|ms|mx|dr|prof)\.? |(?:miss|doctor|professor|sir|madam|uncle|aunt|"
-    r"auntie|officer|nurse|father|sister|captain|sergeant|hi|hello|hey|dear|thanks|thank you|met|"
-    r"told|asked|married|named|(?:speak|spoke|talk|talked|spoken) (?:to|with)|put (?:me|you) "
-    r"through to|(?:my|your|his|her|our) (?:wife|husband|brother|sister|son|daughter|friend|"
-    r"colleague|boss|manager|mother|father|mom|mum|dad|cousin|neighbou?r|partner|girlfriend|"
-    r"boyfriend)),? )\Z",
-    re.I,
-)
-_BEHIND = re.compile(
-    r" (?:said|says|told|asked|thinks?|knows?|wants|forgot|laughed|cried|called me|"
-    r"will (?:pick|be|come|call)|"
-    r"is (?:coming|my|sick|ill|asleep|crying|her|his|driving|calling))(?![a-z])"
-)
+# What stands before the names of places and things rather than of people.
+_NO_PERSON = re.compile(r"(?<![A-Za-z])(?:in|at|near|the|of|an?|from|via|on|to) \Z", re.I)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
 
@@ -159,17 +146,17 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for start, end in rule.matches(text, question)
         if not (rule.apart and moments.touches(start, end))
     ]
-    spans += (
-        span
-        for span in answers(text, question, privacy.requests, privacy.classes)
-        if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
-    )
     for span in entities:
         rule = next((rule for rule in rules if rule.takes(text, span, question)), None)
         if rule is not None:
             # "on 5th October.": the entity may be short for a month, the full stop stays.
             end = span.end - (text[span.end - 1] == ".")
             spans.append(EntitySpan(span.start, end, rule.kind))
+    spans += (
+        span
+        for span in answers(text, question, privacy.requests, privacy.classes)
+        if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
+    )
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
         (span.start, span.end)
@@ -233,8 +220,10 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
     for mention in name_mentions(text):
         # A part of a known person's name is somebody's, too.
         is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
-        ahead = text[max(0, mention.start - 24) : mention.start]
-        is_known = bool(is_known or _AHEAD.search(ahead) or _BEHIND.match(text, mention.end))
+        ahead = text[max(0, mention.start - 8) : mention.start]
+        is_known = is_known or not (
+            _NO_PERSON.search(ahead) or any(map(is_ordinary, mention.words))
+        )
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from stdnum import get_cc_module
@@ -31,7 +32,7 @@ _SPOKEN = re.compile(
     r"(?![a-z])",
     re.I,
 )
-_COUNTING = re.compile(r"\W*one\W+two\W+three(?:\W+four(?:\W+five(?:\W+six)?)?)?\W*", re.I)
+_COUNTED = listed("zero one two three four five six seven eight nine")
 
 
 @lru_cache(maxsize=1)
@@ -89,5 +90,8 @@ def _is_valid(digits: str, region: str) -> bool:
 
 
 def is_spoken(text: str) -> bool:
-    """Whether a number is told in words, at least three, and not in counting."""
-    return len(_SPOKEN.findall(text)) >= 3 and not _COUNTING.fullmatch(text)
+    """Whether a number is told in words, at least three, and not in counting up or down."""
+    words = [word.lower() for word in _SPOKEN.findall(text)]
+    counted = [_COUNTED.index(word) for word in words if word in _COUNTED]
+    steps = {after - before for before, after in pairwise(counted)}
+    return len(words) >= 3 and not (len(counted) == len(words) and steps in ({1}, {-1}))

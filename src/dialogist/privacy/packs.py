@@ -73,9 +73,9 @@ class PrivacyRuleConfig(Config):
     ``after``, ``unless_before`` and ``unless_after``: what must stand beside the value, or must
     not. ``asked``: instead of ``before``, the turn before (or a field's name) asks for the value.
     ``apart``: nothing of a time or an amount. ``digits``: only texts with a digit are looked at.
-    ``check``: luhn, iban, resident_id, ssn, nino, national, phone, digits, long_code, mixed or
-    spoken. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
-    in ``[[ ]]``, the turn before stands before `` || ``.
+    ``check``: luhn, iban, resident_id, ssn, nino, national, phone, digits, long_code, mixed,
+    name, random or spoken. ``examples`` and ``counterexamples``: tried whenever the pack is read;
+    the value stands in ``[[ ]]``, the turn before stands before `` || ``.
     """
 
     kind: _Kind

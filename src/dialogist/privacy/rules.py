@@ -15,6 +15,8 @@ from dialogist.language.entities import (
     is_resident_id,
     is_ssn,
 )
+from dialogist.language.tokens import folded
+from dialogist.privacy.answers import is_random, is_uncommon
 from dialogist.privacy.numbers import is_national_id, is_phone, is_spoken
 
 # HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out. There is
@@ -39,11 +41,16 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "spoken": is_spoken,
     "national": is_national_id,
     "phone": is_phone,
+    "random": is_random,
+    "name": lambda text: all(
+        2 < len(word) < 20 and "A" <= folded(word)[0].upper() <= "Z" and is_uncommon(word)
+        for word in text.split() or [""]
+    ),
 }
 """What a rule may ask of a value beside its pattern; no check fails, whatever the text."""
 
-_AROUND = 64  # characters that a rule sees before and after a candidate
-_BRIEF = 40  # characters of a turn that asks without a word that says so: "And the PIN."
+_AROUND = 120  # characters that a rule sees before and after a candidate
+_BRIEF = 70  # characters of a turn that asks without a word that says so: "And the PIN."
 _QUESTION = 160  # characters at the end of a turn that may ask for what the next one tells
 _ANSWER = 48  # characters of the next turn, in which the answer begins
 
@@ -66,6 +73,7 @@ _REQUEST = re.compile(
     "请|您的|你的|多少|什么|哪|提供|告诉|说一下|报一下",
     re.I,
 )
+_OWN = re.compile(r"(?<![a-z])(?:i|my|i'm|we|our)(?![a-z])", re.I)
 _WIDE = {
     **{0xFF01 + i: 0x21 + i for i in range(94)},  # full-width letters, digits and marks
     **dict.fromkeys((0xA0, 0x2002, 0x2003, 0x2007, 0x2009, 0x202F, 0x3000), 0x20),
@@ -79,7 +87,8 @@ for _mark in "，。！？：；（）":
 def request_in(turn: str) -> str:
     """The end of a turn, if it asks for something."""
     end = turn[-_QUESTION:]
-    return end if len(turn) < _BRIEF or _REQUEST.search(end) else ""
+    is_brief = len(turn) < _BRIEF and not _OWN.search(turn)
+    return end if is_brief or _REQUEST.search(end) else ""
 
 
 def plain_characters(text: str) -> str:
