@@ -28,6 +28,9 @@ def test_the_records_are_those_of_summarize(dialogist, calls, tmp_path):
     done = dialogist("batch", calls, "--output", "out", "--length", "short")
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"12 summaries: 12 ok" in done.stderr
+    assert b"dialogues read: 12 as " in done.stderr
+    assert b": read as " not in done.stderr
+    assert not dialogist("batch", calls, "--output", "quiet", "-q").stderr
     assert dialogist("summarize", calls, "-o", "one.jsonl", "--length", "short").returncode == 0
     expected = [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
     assert records(tmp_path / "out") == [{**one, "timings": {}} for one in expected]

@@ -289,3 +289,16 @@ def test_json_of_a_program_is_read_as_its_own_where_json_is_asked_for(read):
     record = {"guild": {}, "dateRange": {}, "messages": [joined, {**said, "content": "hi"}]}
     (dialogue,) = read(json.dumps(record), "a.json", format="json")
     assert turns(dialogue) == [("ann", "hi")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (Utterance("Ann", "c", "", 1.7e9 + 9), Utterance("Bob", "a", "", 1.7e9)),
+        (Utterance("Ann", "a", "", 0, 400), Utterance("Bob", "b", "", 400, 800)),
+        (Utterance("", "Bot joined", "system"), Utterance("Bot", "hi", "assistant")),
+    ],
+    ids=["newest first", "whole seconds", "a notice beside an assistant"],
+)
+def test_what_dialogist_wrote_stays_as_it_is(read, said):
+    assert read(dialogue_to_line(Dialogue(said, id="m")), "m.jsonl")[0].utterances == said

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.errors import DataError
-from dialogist.formats import fields
 from dialogist.formats.fields import RecordSelection, id_under, json_kind, list_under, objects_under
 from dialogist.formats.generic import WORDS, RoleMessage, group_messages, turns_at
 from dialogist.formats.json_records import Program, json_values
@@ -135,7 +134,8 @@ def _worded(message: dict[str, Any], people: Participants) -> dict[str, Any]:
     author = message.get("user") or message.get("username") or "bot"
     if str(author) not in people.known and isinstance(profile, dict):
         author = person_of(profile).name or author
-    text = html.unescape(_MENTION.sub(in_words, fields.text_or_empty(message, "text")))
+    said = message.get("text")
+    text = html.unescape(_MENTION.sub(in_words, said)) if isinstance(said, str) else ""
     return {**message, "text": text, "user": author, "username": None}
 
 
@@ -312,8 +312,8 @@ def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> D
             other = address if named in (None, "", "null", "(Unknown)") else named
             speaker = "Me" if kind in ("2", "4", "5", "6") else other or address
             identity = source.stem if options.one_dialogue else f"{source.stem}:{address}"
-            time = as_seconds(element.get("date"))
-            yield RoleMessage(identity, number, Utterance(speaker, text, "", time))
+            said = Utterance(speaker, text, "", as_seconds(element.get("date")))
+            yield RoleMessage(identity, number, said)
 
     yield from group_messages(messages(), options, report)
 

@@ -80,19 +80,11 @@ def missing_key(key: str, record: Iterable[str]) -> BadRecord:
     return BadRecord(f"no key '{key}' (keys found: {shortlist(sorted(record), 12)})")
 
 
-def text_or_empty(record: Record, key: str) -> str:
-    """The text under ``key``; empty where there is anything else."""
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def id_under(record: Record, key: str = "id") -> str:
     """The record's own id (text, or a whole number), or an empty string."""
     value = record.get(key)
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return "" if value is None else str(value)
     raise BadRecord(f"key '{key}' holds {json_kind(value)}, not an id")
 
 

@@ -234,8 +234,8 @@ def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
             value = parse_line(text.lstrip("\ufeff"))
         except NotParsed as error:
             report(number, str(error))
-            continue
-        yield JsonValue(number, value, False)
+        else:
+            yield JsonValue(number, value, False)
 
 
 def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:

@@ -182,8 +182,7 @@ def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            ending = Path(without_compression(name.lower())).suffix
-            path = Path(parent) / name
+            ending, path = Path(without_compression(name.lower())).suffix, Path(parent, name)
             if path.exists() and not path.is_file():  # a pipe: reading it may wait for ever
                 skipped["no file"] += 1
             elif ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
@@ -207,8 +206,7 @@ def _files(
         except DataError as error:
             if options.strict:
                 raise
-            reason = str(error).removeprefix(f"{file}: ")
-            report.on_problem(ReadProblem(str(file), 0, reason))
+            report.on_problem(ReadProblem(str(file), 0, str(error).removeprefix(f"{file}: ")))
 
 
 def _dataset_files(folder: Path) -> list[Path]:

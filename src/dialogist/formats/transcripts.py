@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -330,14 +331,11 @@ def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
 def _speech(lines: list[str], names: Mapping[str, int]) -> Iterator[Utterance]:
     text = "\n".join(lines)
     if text.lstrip().startswith('{"'):
-        try:
+        with suppress(ValueError, LookupError, TypeError, UsageError, RecursionError):
             data = json.loads(text)
             yield Utterance(data["speakerName"], data["spokenText"])  # metadata of Teams
             return
-        except (ValueError, LookupError, TypeError, UsageError, RecursionError):
-            pass
-    voices = list(_VOICE.finditer(text))
-    if voices:
+    if voices := list(_VOICE.finditer(text)):
         before = _plain(text[: voices[0].start()])
         spoken = [("", before), *((_plain(v["name"]), _plain(v["text"])) for v in voices)]
         yield from (Utterance(name, words) for name, words in spoken if words)
