@@ -243,7 +243,9 @@ def estimate(
     duration = duration if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
     space = f"{megabytes:.3g} MB" if megabytes < 1_000 else f"{megabytes / 1_000:.3g} GB"
     more = f", {count * tokens:,.0f} tokens" if tokens else ""
-    more += f", which cost {count * cost:,.2g}" if cost else ""
+    price = count * cost
+    shown_price = f"{price:,.2f}" if price >= 0.1 else f"{price:.2g}"
+    more += f", which cost {shown_price}" if price else ""
     shown = counted(count, "dialogues")
     return f"estimate: {every}{shown} at {rate:,.3g}/s: {duration}, {space}{more}"
 
