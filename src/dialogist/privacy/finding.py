@@ -221,9 +221,8 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         # A part of a known person's name is somebody's, too.
         is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
         ahead = text[max(0, mention.start - 8) : mention.start]
-        is_known = is_known or not (
-            _NO_PERSON.search(ahead) or any(map(is_ordinary, mention.words))
-        )
+        is_common = any(is_ordinary(w) or w in privacy.classes for w in mention.words)
+        is_known = is_known or not (is_common or _NO_PERSON.search(ahead))
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 

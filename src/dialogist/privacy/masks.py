@@ -31,16 +31,7 @@ ValueKey = tuple[str, str]
 
 # Kinds whose values are compared among themselves; all others are codes: by letters and digits.
 _NO_CODES = frozenset(("EMAIL", "URL", "IP", "ADDRESS", "BIRTH_DATE", PERSON, NAME, DENIED))
-# How a number is dialled from abroad, and what it begins with at home instead.
-_ABROAD = tuple(
-    (re.compile(rf"(?:\+|00)[ ]?{code}[ .-]?(?:\(0\))?[ .-]?"), home)
-    for code, home in (
-        (r"86(?=\D?1[3-9])", ""),  # mobile
-        ("86", "0"),
-        ("1", ""),
-        *((country, "0") for country in ("44", "33", "49", "61")),
-    )
-)
+_AT_HOME = 9  # last digits of a telephone number, in which country and trunk codes have no part
 
 
 def value_key(kind: str, surface: str, people: People | None = None) -> ValueKey:
@@ -50,10 +41,8 @@ def value_key(kind: str, surface: str, people: People | None = None) -> ValueKey
         return PERSON, folded(people.who(surface) if people else surface)
     if kind in _NO_CODES:
         return kind, " ".join(folded(text).split())
-    if kind == "PHONE":
-        dialled = ((home, abroad.match(text)) for abroad, home in _ABROAD)
-        text = next((home + text[m.end() :] for home, m in dialled if m is not None), text)
-    return "code", "".join(c for c in text.upper() if c.isalnum())
+    code = "".join(c for c in text.upper() if c.isalnum())
+    return "code", code[-_AT_HOME:] if kind == "PHONE" else code
 
 
 Mentions = tuple[tuple[tuple[str, str], ...], ...]

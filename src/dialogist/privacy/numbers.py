@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING
 
 from stdnum import get_cc_module
 
-from dialogist.language.tokens import listed
+from dialogist.language.tokens import listed, word_table
 
 if TYPE_CHECKING:
     from stdnum.util import NumberValidationModule
 
-# Where a number is dialled as it is, and where at home a zero stands before it.
-_WITHOUT_ZERO = listed("US ES PL PT NO DK SG HK BR IN MX CZ GR IT CO CL")
-_WITH_ZERO = listed("GB IE AU NZ DE FR NL BE CH AT SE FI ZA JP KR TR IL AR CN EG NG KE ID")
-_NATIONAL = listed(
-    """
-    ar.cuit:11 at.vnr:10 au.tfn:8-9 be.nn:11 bg.egn:10 br.cnpj:14 br.cpf:11 ca.sin:9 ch.ssn:13
-    cl.rut:8-9 cn.ric:18 co.nit:8-16 cz.rc:9-10 de.idnr:11 dk.cpr:10 do.cedula:11 ec.ci:10
-    ee.ik:11 es.dni:9 es.nie:9 fi.hetu:11 fr.nir:15 gb.nhs:10 gb.utr:10 gr.amka:11 hr.oib:11
-    hu.anum:8 id.nik:16 ie.pps:8-9 il.idnr:9 in.aadhaar:12 in.pan:10 it.codicefiscale:11-16
-    kr.rrn:13 lt.asmens:11 mx.curp:18 mx.rfc:12-13 my.nric:12 nl.bsn:9 no.fodselsnummer:11
-    nz.ird:8-9 pl.nip:10 pl.pesel:11 pt.cc:12 pt.nif:9 ro.cnp:13 rs.pib:9 se.personnummer:10-12
-    si.emso:13 th.pin:13 tr.tckimlik:11 us.ein:9 us.itin:9 us.ssn:9 uy.rut:12 ve.rif:10 za.idnr:13
-    """
-)
+_LISTS = {name: listed(text) for name, text in word_table("numbers").items()}
+# Where a number is dialled as it is, and where at home a zero stands before it; the numbers that
+# countries give out, with their lengths.
+_WITHOUT_ZERO, _WITH_ZERO, _NATIONAL = _LISTS.values()
 _SPOKEN = re.compile(
     r"(?<![a-z])(?:zero|oh|o|nought|one|two|three|four|five|six|seven|eight|nine|double|triple)"
     r"(?![a-z])",

@@ -11,9 +11,10 @@ from typing import Any
 
 from dialogist.language.people import NAME_WORDS, NICKNAMES
 from dialogist.language.roles import ROLES, role_of
-from dialogist.language.tokens import SPEAKER_TAG, folded, word_set
+from dialogist.language.tokens import SPEAKER_TAG, folded, word_set, word_table
 
-_TITLES = word_set("mr mrs ms miss mx dr prof doctor professor sir madam uncle aunt the and of de")
+_NAMES = word_table("names")
+_TITLES = word_set(_NAMES["titles"])
 _HAN_NAME = re.compile("[\u4e00-\u9fff]{3,4}")
 _FAMILY = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘蔡蒋余于杜叶"
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -26,27 +27,9 @@ _NOBODY = re.compile(
     re.I,
 )
 # What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = (
-    _TITLES
-    | ROLES
-    | word_set(
-        """
-    support service services team help desk care sales manager center centre office department bank
-    airlines airways airline company shop store hotel hospital restaurant chat live online official
-    van von der den la le el di da du del bin al y und the a an in at from with for
-    """
-    )
-)
+_NO_PARTS = _TITLES | ROLES | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
-_WORDS_TOO = NAME_WORDS | word_set(
-    """
-    am an angel as at august banks be bell black brown by cliff cook day do field fish ford fox
-    glen go gray green hall he heath hill hunt hunter if in is it jay king knight lake lance
-    lane lee long love me mills my no of on or page parker piper pope power price reed rice
-    river rivers sharp short singer small smith so star steel stone street sunny sweet taylor to
-    up us victor wade walker ward waters we weeks wells west white winter wood woods worth young
-    """
-)
+_WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
 _CLOSED = re.compile(r"\s*(?:[.,!?;:)]|\Z)")
 _LONGEST = 6  # words of a name that are looked for together
