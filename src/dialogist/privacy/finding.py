@@ -13,9 +13,9 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
-from dialogist.privacy.answers import answers, is_ordinary
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import NOBODY, People, may_be_word
+from dialogist.privacy.requested import is_ordinary, requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
 # What stands before the names of places and things rather than of people.
@@ -154,7 +154,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
             spans.append(EntitySpan(span.start, end, rule.kind))
     spans += (
         span
-        for span in answers(text, question, privacy.requests, privacy.classes)
+        for span in requested_values(text, question, privacy.requests, privacy.classes)
         if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
     )
     # Who does not want a kind masked does not want it as a code, either.

@@ -21,8 +21,8 @@ from dialogist.config import Config, Texts, bundled_files, config_text
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
 from dialogist.language.tokens import folded, word_set
-from dialogist.privacy.answers import Request
 from dialogist.privacy.persons import NOBODY, People
+from dialogist.privacy.requested import RequestedValue
 from dialogist.privacy.rules import (
     AFTER_FORM,
     ASKED_FORM,
@@ -223,7 +223,7 @@ class PrivacyPack:
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
-    requests: tuple[Request, ...]
+    requests: tuple[RequestedValue, ...]
     classes: Mapping[str, str]
 
 
@@ -285,7 +285,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
 
 def _requests(
     config: PrivacyPackConfig, patterns: PackPatterns, source: YamlSource
-) -> Iterator[Request]:
+) -> Iterator[RequestedValue]:
     for i, request in enumerate(config.requests):
         place = ("requests", i)
         if request.form not in config.forms:
@@ -299,7 +299,7 @@ def _requests(
                 ("named", request.named, NAMED_FORM),
             )
         )
-        yield Request(request.kind, asked, named, config.forms[request.form], request.whole)
+        yield RequestedValue(request.kind, asked, named, config.forms[request.form], request.whole)
 
 
 def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
@@ -398,7 +398,7 @@ class Privacy:
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
-    requests: tuple[Request, ...] = ()
+    requests: tuple[RequestedValue, ...] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
     allowed: frozenset[str] = frozenset()
     denied: People = NOBODY

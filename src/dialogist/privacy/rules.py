@@ -16,8 +16,8 @@ from dialogist.language.entities import (
     is_ssn,
 )
 from dialogist.language.tokens import folded
-from dialogist.privacy.answers import is_random, is_uncommon
 from dialogist.privacy.numbers import is_national_id, is_phone, is_spoken
+from dialogist.privacy.requested import is_random, is_uncommon
 
 # HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out. There is
 # no check digit.

@@ -81,7 +81,7 @@ def _is_derived(word: str, steps: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestedValue:
     """Something personal that may be asked for, and what answers look like.
 
     ``asked``: questions for it. ``named``: words that tell it in the same turn. ``form`` is over
@@ -197,8 +197,8 @@ def _class(word: str, lists: Mapping[str, str]) -> str:
     return "o" if all(map(is_ordinary, parts or [low])) else "u"
 
 
-def answers(
-    text: str, question: str, requests: tuple[Request, ...], lists: Mapping[str, str]
+def requested_values(
+    text: str, question: str, requests: tuple[RequestedValue, ...], lists: Mapping[str, str]
 ) -> Iterator[EntitySpan]:
     """The values in a plain text that a question, or a word in it, asks for."""
     if not requests:

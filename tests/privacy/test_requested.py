@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from dialogist.privacy.answers import Words, is_ordinary
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
+from dialogist.privacy.requested import Words, is_ordinary
 from dialogist.records import Dialogue, Utterance
 
 PEOPLE = privacy_of(names="people")
