@@ -5,7 +5,7 @@ Where spans overlap all of them become one: rather a word too many masked than h
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -225,36 +225,6 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         is_known = is_known or not (is_common or _NO_PERSON.search(ahead))
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
-
-
-# A number that somebody tells over several turns, of which a listener says "yes" between.
-_DIGIT = "zero|oh|nought|one|two|three|four|five|six|seven|eight|nine"
-_UNIT = rf"(?:[a-z]{{0,4}}[0-9][0-9a-z]{{0,20}}|(?:{_DIGIT}|double|triple)(?![a-z]))"
-_RUN = rf"(?P<v>{_UNIT}(?:[ ,./_()-]{{1,3}}{_UNIT}){{0,20}})"
-_HEAD = re.compile(rf"\W{{0,3}}(?:(?:and|then|so|um|uh|ok|yes|it's)\W{{1,3}}){{0,3}}{_RUN}", re.I)
-_TAIL = re.compile(rf"(?<![a-z0-9]){_RUN}[\s.,…-]{{0,4}}\Z", re.I)
-_FAR = 90  # characters at the end of a turn in which its last number stands
-_DIGITS = re.compile(rf"[0-9]|(?:{_DIGIT})(?![a-z])", re.I)
-_LONG = 7  # digits
-_YEAR = re.compile(r"(?:19|20)[0-9]{2}|.*(?:[:%$€£]).*")
-
-
-def numbers_over_turns(turns: Sequence[tuple[str, str]]) -> Iterator[tuple[int, EntitySpan]]:
-    """Parts of numbers by turn: one ends with a part, the speaker's next begins with another."""
-    last: dict[str, tuple[int, EntitySpan]] = {}
-    for n, (speaker, text) in enumerate(turns):
-        before, head = last.pop(speaker, None), _HEAD.match(text)
-        if before and head and n - before[0] <= 2:
-            told, span = turns[before[0]][1], before[1]
-            parts = [told[span.start : span.end], head["v"]]
-            counts = [len(_DIGITS.findall(part)) for part in parts]
-            is_long = sum(counts) >= _LONG and min(counts) >= 2
-            if is_long and not any(map(_YEAR.fullmatch, parts)):
-                yield before
-                yield n, EntitySpan(*head.span("v"), CODE)
-        at = max(0, len(text) - _FAR)
-        if tail := _TAIL.search(text, at):
-            last[speaker] = (n, EntitySpan(*tail.span("v"), CODE))
 
 
 def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:

@@ -34,8 +34,7 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
     leaves, questions = _leaves(dialogue)
     people = filter(is_person, (*dialogue.speakers, *_named(dialogue)))
     speakers = tuple(people) if privacy.names != "none" else ()
-    turns = [(2 * n + 1, u.speaker) for n, u in enumerate(dialogue.utterances)]
-    masked, table = mask_texts([*map(_text, leaves)], privacy, speakers, questions, turns)
+    masked, table = mask_texts([*map(_text, leaves)], privacy, speakers, questions)
     done = iter(masked)
 
     def change(leaf: _Leaf, _: str) -> JSON:

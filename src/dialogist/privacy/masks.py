@@ -17,7 +17,6 @@ from dialogist.privacy.finding import (
     Stretches,
     find_personal_data,
     first_look,
-    numbers_over_turns,
 )
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import People, people_of
@@ -124,20 +123,15 @@ def mask_texts(
     privacy: Privacy,
     speakers: Sequence[str] = (),
     questions: Sequence[str] = (),
-    turns: Sequence[tuple[int, str]] = (),
 ) -> tuple[tuple[Replaced, ...], MaskTable]:
     """Mask the texts of a dialogue with one table; ``speakers`` are names to be masked.
 
     ``questions``, if any, are the turns before the texts, each of which may ask for a value.
-    ``turns``: which of the texts are said one after the other, and by whom.
 
     Twice through: what a word tells about a value somewhere counts everywhere.
     """
     asked = questions or [""] * len(texts)
     looked = [first_look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
-    if CODE in privacy.kinds:
-        for turn, part in numbers_over_turns([(by, plain_characters(texts[n])) for n, by in turns]):
-            looked[turns[turn][0]].spans.append(part)
     spans = _find(texts, privacy, KnownData(people=People(speakers)), looked)
     pairs = [
         (text[span.start : span.end], span.kind)
