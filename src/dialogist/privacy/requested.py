@@ -139,7 +139,7 @@ class Words:
                 classes[-1] = "o"
                 classes[-2:-1] = ["q" if c in "dn" else c for c in classes[-2:-1]]
             if mark := _ENDS.search(piece[0]):
-                self._add(piece.end(), piece.end())
+                self._add(*[piece.start() + mark.start()] * 2)
                 classes.append("," if mark[0] == "," else ".")
         self.all = "".join(classes)
 
