@@ -13,7 +13,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dialogist import Dialogue, read_dialogues
 from dialogist.privacy.masking import mask_dialogue
@@ -21,6 +21,7 @@ from dialogist.privacy.packs import privacy_of
 from dialogist.records import Utterance
 
 DATA = Path(__file__).parent / "data" / "masks.jsonl"
+CLEAN_DATA = DATA.with_name("masks-clean.jsonl")
 CLEAN = 300  # dialogues
 Turns = tuple[tuple[str, str], ...]
 Places = set[tuple[int, int]]
@@ -50,6 +51,20 @@ def cases() -> Iterator[Case]:
                 bare += piece
             turns.append(("AB"[len(turns) % 2], bare))
         yield Case(kind, bool(hard), tuple(turns), tuple(pieces))
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Lines of JSON."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def independent_cases() -> Iterator[Case]:
+    """The values of dialogues whose writers had seen no rule."""
+    for record in read_lines(DATA.with_name("masks-independent.jsonl")):
+        turns = tuple(map(tuple, record["turns"]))
+        for turn, text, kind, hard in record["values"]:
+            start = turns[turn][1].index(text)
+            yield Case(kind, hard, turns, ((turn, start, start + len(text)),))
 
 
 def stays(case: Case, masked: Places) -> bool:
@@ -100,36 +115,51 @@ def clean_dialogues(files: Sequence[Path]) -> list[Turns]:
 
 
 def main() -> None:
-    """Print what stays, by type, as JSON: the measured part of results/masks.json."""
+    """Print what stays, by set and type, as JSON: the measured part of results/masks.json."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--presidio", help="a Python that has presidio-analyzer")
-    parser.add_argument("--clean", nargs="*", type=Path, default=[], help="files without such data")
+    parser.add_argument("--clean", nargs="*", type=Path, default=[], help="more without such data")
     given = parser.parse_args()
-    every = list(cases())
-    runs = {"ours": [ours(c.turns, "people" if c.type == "name" else "none") for c in every]}
-    clean = clean_dialogues(given.clean) if given.clean else []
-    words = sum(len(re.findall(r"\w+", text)) for turns in clean for _, text in turns)
+    sets = {"independent": list(independent_cases()), "own": list(cases())}
+    every = [case for some in sets.values() for case in some]
+    clean = [tuple(map(tuple, d["turns"])) for d in read_lines(CLEAN_DATA)]
+    clean += clean_dialogues(given.clean) if given.clean else []
+    runs = {"ours": [ours(c.turns, "people" if "name" in c.type else "none") for c in every]}
     covered = {f"ours, names {n}": [ours(t, n) for t in clean] for n in ("none", "people")}
     for least in (0, 0.4) if given.presidio else ():
         name = f"Presidio from {least}"
         both = theirs(given.presidio, [*(c.turns for c in every), *clean], least)
         runs[name], covered[name] = both[: len(every)], both[len(every) :]
-    table = {
-        kind: {
-            who: [
-                sum(stays(c, m) for c, m in zip(every, masked, strict=True) if fits(c, kind, hard))
-                for hard in (False, True)
-            ]
-            for who, masked in runs.items()
+    result: dict[str, object] = {"sets": {}}
+    place = 0
+    for name, some in sets.items():
+        masked = {who: found[place : place + len(some)] for who, found in runs.items()}
+        place += len(some)
+        result["sets"][name] = {  # type: ignore[index]
+            kind: {
+                "values": [sum(fits(c, kind, hard) for c in some) for hard in (False, True)],
+                **{
+                    who: [
+                        sum(
+                            stays(c, m)
+                            for c, m in zip(some, found, strict=True)
+                            if fits(c, kind, hard)
+                        )
+                        for hard in (False, True)
+                    ]
+                    for who, found in masked.items()
+                },
+            }
+            for kind in ["all", *sorted({case.type for case in some})]
         }
-        for kind in [*dict.fromkeys(case.type for case in every), "all"]
+    result["clean"] = {
+        "dialogues": len(clean),
+        "words": sum(len(re.findall(r"\w+", text)) for turns in clean for _, text in turns),
+        "masked": {
+            who: sum(words_masked(*pair) for pair in zip(clean, found, strict=True))
+            for who, found in covered.items()
+        },
     }
-    counts = {
-        who: sum(words_masked(*pair) for pair in zip(clean, found, strict=True))
-        for who, found in covered.items()
-    }
-    result = {"values": len(every), "each": len(every) // 2 // (len(table) - 1), "stays": table}
-    result["clean"] = {"dialogues": len(clean), "words": words, "masked": counts}
     print(json.dumps(result, indent=1))
 
 

@@ -56,23 +56,19 @@ def rows_of(name: str) -> Iterator[str]:
 
 def masks() -> Iterator[str]:
     """What stays by type, ordinary / hard values, ours and Presidio's."""
-    kept = results("masks")
-    runs = list(kept["stays"]["all"])
-    rows = {**kept["stays"]}
-    each, every = kept["each"], kept["values"] // 2
-    total = {who: " / ".join(f"{100 * n / every:.1f}%" for n in rows["all"][who]) for who in runs}
-    before = " / ".join(f"{100 * n / every:.1f}%" for n in kept["before"]["stays"])
-    del rows["all"]
-    yield from table(
-        (f"values that stay, of {each} / {each}", *runs),
-        [
-            (f"**all {every} / {every}** (ours before: {before})", *total.values()),
-            *(
-                (kind.replace("_", " "), *(" / ".join(map(str, row[who])) for who in runs))
-                for kind, row in rows.items()
-            ),
-        ],
-    )
+    sets = results("masks")["sets"]
+
+    def row(name: str, kind: dict[str, list[int]]) -> list[str]:
+        cells = []
+        for who in list(kind)[1:]:
+            pairs = zip(kind[who], kind["values"], strict=True)
+            cells.append(" / ".join(f"{100 * s / n:.1f}%" if n else "-" for s, n in pairs))
+        return [f"{name} ({' / '.join(map(str, kind['values']))})", *cells]
+
+    rows = [row(f"**{name}**", kinds["all"]) for name, kinds in sets.items()]
+    kinds = {k.replace("_", " "): v for k, v in sets["independent"].items() if k != "all"}
+    rows += [row(name, kind) for name, kind in kinds.items()]
+    yield from table(("values that stay, ordinary / hard", *list(sets["own"]["all"])[1:]), rows)
 
 
 def figures(name: str) -> Any:

@@ -24,6 +24,8 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
 
 
+_VAGUE = (CODE, "ID")
+"""Kinds that any other of the same characters says more than."""
 _BY_LENGTH = (CODE, "NATIONAL_ID")
 
 
@@ -222,13 +224,17 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
         ahead = text[max(0, mention.start - 8) : mention.start]
         is_common = any(is_ordinary(w) or w in privacy.classes for w in mention.words)
-        is_known = is_known or not (is_common or _NO_PERSON.search(ahead))
+        name = text[mention.start : mention.end]
+        # M6, E27, PIN and DSL are codes and short forms, whoever else is called so.
+        is_code = text[mention.end : mention.end + 1].isdecimal() or name.isupper()
+        is_code = is_code or any(map(str.isdecimal, name))
+        is_known = is_known or not (is_common or is_code or _NO_PERSON.search(ahead))
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 
 
 def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
-    """Spans that overlap joined; the longest says the kind, of equal ones the first but CODE."""
+    """Spans that overlap joined; the longest says the kind, of equal ones the first that tells."""
     result: list[EntitySpan] = []
     longest = 0
     # Python sorts stably: of equal spans the first stays first.
@@ -239,7 +245,7 @@ def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
             longest = length
             continue
         last = result[-1]
-        is_telling = length > longest or (length == longest and last.kind == CODE)
+        is_telling = length > longest or (length == longest and last.kind in _VAGUE)
         kind = span.kind if is_telling else last.kind
         longest = max(longest, length)
         result[-1] = EntitySpan(last.start, max(last.end, span.end), kind)
