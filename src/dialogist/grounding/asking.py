@@ -7,7 +7,7 @@ from dialogist.grounding import claim_of
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.verification import Judgement
 from dialogist.plain_text import printable
-from dialogist.privacy.outbound import outbound
+from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Statement, Verdict
 from dialogist.writers.answers import objects_in, without_thoughts
 from dialogist.writers.chat import CHARACTERS_A_TOKEN, prompt_text

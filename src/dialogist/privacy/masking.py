@@ -7,14 +7,14 @@ names of fields and values of the profile and the metadata, numbers among them.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias, cast
 
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
 from dialogist.privacy.persons import is_person
-from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
+from dialogist.records import JSON, Dialogue, Draft, Statement, Summary, Utterance
 
 _Leaf: TypeAlias = "str | int | float"
 _Change: TypeAlias = Callable[[_Leaf, str], JSON]
@@ -244,3 +244,40 @@ def masked_line(text: str) -> str:
 def _usual() -> Privacy:
     usual = privacy_of()
     return replace(usual, kinds=usual.kinds - {CODE, "NATIONAL_ID"})
+
+
+# What leaves the machine.
+
+
+@dataclass
+class Outbound:
+    """A dialogue as it is sent; without a ``privacy`` it is sent as it is."""
+
+    dialogue: Dialogue
+    table: MaskTable
+    privacy: Privacy | None
+
+    def restored(self, draft: Draft) -> Draft:
+        """A draft of the dialogue with what its masks stand for."""
+        if self.privacy is None:
+            return draft
+        text, owner, deadline = map(self.table.restore, (draft.text, draft.owner, draft.deadline))
+        return replace(draft, text=text, owner=owner, deadline=deadline)
+
+    def masked(self, text: str) -> str:
+        """A text about the dialogue with the same masks."""
+        if self.privacy is None:
+            return text
+        result, self.table = mask_text(text, self.privacy, self.table)
+        return result.text
+
+
+def outbound(dialogue: Dialogue, masks: bool) -> Outbound:
+    """The dialogue as it may leave the machine; worked out once a dialogue."""
+    if not masks:
+        return Outbound(dialogue, MaskTable(), None)
+    known = dialogue.cache.get("outbound")
+    if not isinstance(known, Outbound):
+        privacy = privacy_of(names="people")
+        known = dialogue.cache["outbound"] = Outbound(*mask_dialogue(dialogue, privacy), privacy)
+    return known

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dialogist.errors import DataError, Declined
 from dialogist.language.tokens import counted
-from dialogist.privacy.outbound import outbound
+from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Draft, SummaryOptions, Warning, WriterOutput
 from dialogist.writers import DRAFTED
 from dialogist.writers.answers import drafts_of, is_refusal, objects_in, without_thoughts
