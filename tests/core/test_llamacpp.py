@@ -27,7 +27,8 @@ def test_answers_keep_to_the_schema_and_are_grounded() -> None:
     [summary] = Summarizer(named(), "rules").summarize([VISIT], unsupported="mark")
     assert summary.status in ("unchecked", "warning", "low_confidence")
     [sent] = summary.sent
-    assert (sent.requests, sent.masked) == (1, False)
+    assert sent.requests in (1, 2)  # a copied example is asked for again
+    assert not sent.masked
     assert sent.tokens_in > 300
     for statement in summary.statements:
         assert summary.text[statement.start : statement.end] == statement.text
