@@ -49,6 +49,41 @@ def test_what_is_asked_for_is_masked(said, n):
 
 
 @pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Ja?", "[sieben null drei, fünfundzwanzig]"),
+        ("Oui ?", "c'est [zéro six, quarante-deux, neuf]"),
+        ("¿Diga?", "el [cuarenta y cuatro, diecinueve, cero seis]"),
+        ("Sì?", "[tre nove zero due]"),
+        ("Sim?", "[sete três oito, traço zero meia]"),
+        ("Ja, zegt u het maar?", "NL [vierenveertig, nul drie zeven]"),
+        ("pin", "[nio åtta noll tre]"),
+        ("Ja?", "[ni to, null null, seks fem]"),
+        ("Tak?", "[osiem trzy cztery jeden]"),
+        ("Niin?", "[kaksi viisi yhdeksän kuusi]"),
+        ("Evet?", "[dokuz iki sıfır beş]"),
+        ("Born?", "[Christmas Day seventy-four]"),
+        ("", "No, it's [the twelfth of May, eighty-seven]."),
+        ("Je n'ai pas votre date de naissance.", "[le quatorze juillet cinquante-neuf]"),
+        ("", "cuatro, tres, dos"),
+        ("", "um, um, um"),
+        ("", "We meet a las diez y treinta y cinco."),
+        ("Where are we on the numbers?", "Returns went from 310 to 480."),
+        ("What does the passport photo cost?", "Four prints for 11.90."),
+        ("What did you get for question 7?", "144."),
+        ("Is there a student price?", "18 with a valid card."),
+        ("So it is under the user name?", "Exactly."),
+        ("", "Hi, is the lentil soup gluten free?"),
+    ],
+)
+def test_numbers_of_other_languages_dates_and_what_only_looks_so(question, answer):
+    texts = (question, re.sub(r"[\[\]]", "", answer))
+    done, _ = mask_dialogue(Dialogue(tuple(map(Utterance, "AB", texts))), PEOPLE)
+    found = re.sub(r"\[[A-Z_]+_1\]", "[*]", done.utterances[-1].text)
+    assert found == re.sub(r"\[.*\]", "[*]", answer)
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "Did you forget your password? | Yes, and then I found it again.",

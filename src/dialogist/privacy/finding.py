@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
+from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
 from dialogist.privacy.persons import NOBODY, People, may_be_word
 from dialogist.privacy.requested import is_ordinary, requested_values
@@ -22,6 +23,7 @@ from dialogist.privacy.rules import entities_and_parts, plain_characters, reques
 _NO_PERSON = re.compile(r"(?<![A-Za-z])(?:in|at|near|the|of|an?|from|via|on|to) \Z", re.I)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
+_THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 
 _VAGUE = (CODE, "ID")
@@ -159,6 +161,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for span in requested_values(text, question, privacy.requests, privacy.classes)
         if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
     )
+    spans += (EntitySpan(start, end, CODE) for start, end in spoken_runs(text))
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
         (span.start, span.end)
@@ -193,10 +196,13 @@ def find_personal_data(
     ]
     denied = [EntitySpan(start, end, DENIED) for start, end in privacy.denied.mentions(text)]
     candidates = [*denied, *values, *looked.spans, *_people(text, privacy, known.people)]
+    # "the choir room", though a speaker is called so.
+    things = {match.end() for match in _THING.finditer(plain)}
     merged = _merged(
         span
         for span in candidates
-        if folded(plain[span.start : span.end]) not in privacy.allowed
+        if not (span.kind in (PERSON, NAME) and span.start in things)
+        and folded(plain[span.start : span.end]) not in privacy.allowed
         and not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
     )
     return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]

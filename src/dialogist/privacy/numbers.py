@@ -1,7 +1,7 @@
 """Numbers that libraries know: telephones, identity, tax and health numbers, digits in words."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 _LISTS = {name: listed(text) for name, text in word_table("numbers").items()}
 # Where a number is dialled as it is, and where at home a zero stands before it; the numbers that
-# countries give out, with their lengths.
-_WITHOUT_ZERO, _WITH_ZERO, _NATIONAL = _LISTS.values()
-_SPOKEN = re.compile(
-    r"(?<![a-z])(?:zero|oh|o|nought|one|two|three|four|five|six|seven|eight|nine|double|triple)"
-    r"(?![a-z])",
-    re.I,
-)
-_COUNTED = listed("zero one two three four five six seven eight nine")
+# countries give out, with their lengths; words of languages for numbers, from zero.
+_WITHOUT_ZERO, _WITH_ZERO, _NATIONAL, _ENGLISH, *_FOREIGN = _LISTS.values()
+_ANY = tuple(word for words in _FOREIGN for word in words)
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +76,32 @@ def _is_valid(digits: str, region: str) -> bool:
 
 def is_spoken(text: str) -> bool:
     """Whether a number is told in words, at least three, and not in counting up or down."""
-    words = [word.lower() for word in _SPOKEN.findall(text)]
-    counted = [_COUNTED.index(word) for word in words if word in _COUNTED]
-    steps = {after - before for before, after in pairwise(counted)}
-    return len(words) >= 3 and not (len(counted) == len(words) and steps in ({1}, {-1}))
+    words = [word for word in re.findall("[a-z]+", text.lower()) if word in _ENGLISH]
+    return len(words) >= 3 and not _counts(words, _ENGLISH[:10])
+
+
+def _counts(words: list[str], digits: tuple[str, ...]) -> bool:
+    """Whether words are digits that count up or down."""
+    values = [digits.index(word) for word in words if word in digits]
+    steps = {after - before for before, after in pairwise(values)}
+    return len(values) == len(words) and steps in ({1}, {-1})
+
+
+@lru_cache(maxsize=16)
+def _run(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Three and more numbers of a language in a row."""
+    word = f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+    # One number may be of several words: "vierenveertig", "cuarenta y cuatro".
+    number = rf"{word}(?:(?:-|en|ën|und| (?:et|y|e|og|och|und) )?{word}){{0,3}}(?!\w)"
+    apart = r"(?:[,.]? |[,./_]| [-/] )(?:(?:punkt|punto|ponto|point|punt|traço|guion|tiret) )?"
+    return re.compile(rf"(?<!\w){number}(?:{apart}{number}){{2,40}}", re.I)
+
+
+def spoken_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Where three or more numbers in a row are told in words of a language besides English."""
+    # One look for all languages first: most texts have none.
+    for language in _FOREIGN if _run(_ANY).search(text) else ():
+        for match in _run(language).finditer(text):
+            words = re.findall(r"\w+", match[0].lower())
+            if len(set(words)) > 1 and not _counts(words, language[:10]):  # not "um, um, um"
+                yield match.span()
