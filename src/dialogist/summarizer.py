@@ -109,7 +109,7 @@ class Summarizer:
         self.verifier: Verifier | None = None
         if isinstance(verifier, str):
             if verifier != "auto" or hasattr(self.writer, "chat"):
-                from dialogist.grounding.verification import open_verifier
+                from dialogist.writers.asking import open_verifier
 
                 self.verifier = open_verifier(verifier, self.writer)
         else:

@@ -4,17 +4,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from dialogist.errors import UsageError
 from dialogist.language.people import NICKNAMES, SHORT_FORMS, has_names, name_mentions
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, Quantity, may_hold, quantities
 from dialogist.language.tokens import OPENERS, folded
 from dialogist.records import Dialogue, Statement, Utterance, Verdict
-
-if TYPE_CHECKING:
-    from dialogist.writers import Writer
 
 _DIGITS = re.compile(r"\d+")
 _COUNTED = 12  # things that a summary may have counted itself
@@ -45,28 +41,6 @@ class Verifier(Protocol):
 VerifyMode: TypeAlias = Literal["auto", "model", "local", "rules"]
 """Who judges: the writer's own language model where there is one (auto), it or an error (model), a
 verifier of this machine (local; until one is trained the sure rules), the sure rules alone."""
-
-
-def open_verifier(mode: str, writer: "Writer") -> Verifier | None:
-    """The verifier of a `VerifyMode`, or behind the name of a writer that is a language model;
-    None: the sure rules alone.
-
-    Raises:
-        UsageError: there is no such mode, and no language model of that name.
-    """
-    from dialogist.writers import open_writer
-
-    if mode in ("local", "rules"):
-        return None
-    asked = writer if mode in ("auto", "model") else open_writer(mode)
-    chat = getattr(asked, "chat", None)
-    if chat is None:
-        if mode == "auto":
-            return None
-        raise UsageError(f"{asked.name} is no language model: name one with --verifier")
-    from dialogist.grounding.asking import AskingVerifier
-
-    return AskingVerifier(chat)
 
 
 class SureRules:
