@@ -33,6 +33,7 @@ MORE_COLUMNS = ("writer",)
 
 _BELOW = "    "
 _LONG = 1_800  # seconds
+_DAY = 86_400  # seconds
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -127,9 +128,10 @@ def _times(result: "Result") -> list[str]:
         return []
     spans = (span for statement in result.summary.statements for span in statement.evidence)
     moments = sorted({span.time for span in spans if span.time is not None})
-    shown = ", ".join(dict.fromkeys(time_in_words(moment) for moment in moments))
+    days = max(known) // _DAY > min(known) // _DAY
+    shown = ", ".join(dict.fromkeys(time_in_words(moment, days) for moment in moments))
     told = f"; told: {shown}" if shown else ""
-    return [f"Times: {time_in_words(min(known))} to {time_in_words(max(known))}{told}"]
+    return [f"Times: {time_in_words(min(known), days)} to {time_in_words(max(known), days)}{told}"]
 
 
 def status_of(summary: Summary) -> str:
