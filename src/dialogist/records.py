@@ -430,14 +430,15 @@ Length: TypeAlias = Literal["short", "medium", "long"]
 """How long a summary is to be."""
 Perspective: TypeAlias = Literal["name", "role"]
 """What people are called in a summary."""
-MaskStage: TypeAlias = Literal["input", "output"]
-"""Where personal data are masked: in what the writer reads, or in what is shown."""
 MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 """Whose names are masked."""
 Unsupported: TypeAlias = Literal["quote", "mark", "drop"]
 """What becomes of a statement that nothing supports."""
 MaskLevel: TypeAlias = Literal["low", "medium", "high"]
 """How much is masked."""
+Masking: TypeAlias = Literal[MaskLevel, "input", "output"]
+"""How much is masked of what the writer reads; ``input`` is medium, ``output`` medium of what is
+shown alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,8 +447,8 @@ class SummaryOptions:
 
     ``length``: a share of the dialogue's words (docs/reference/summary.md); ``words``: instead at
     most so many, in whole statements. ``focus``: only what is about this speaker. ``perspective``:
-    people by name or by role; ``names``: speakers by another name. ``mask``: where personal data
-    are masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
+    people by name or by role; ``names``: speakers by another name. ``mask``: how much personal
+    data is masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
     ``unsupported``: whether words of the dialogue take the place of a statement that nothing
     supports, or it is marked or dropped.
 
@@ -460,7 +461,7 @@ class SummaryOptions:
     focus: str | None = None
     perspective: Perspective | None = None
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
-    mask: MaskStage | None = None
+    mask: Masking | None = None
     mask_names: MaskedNames = "none"
     evidence: bool = True
     unsupported: Unsupported = "quote"
@@ -469,7 +470,7 @@ class SummaryOptions:
         choices = {
             "length": get_args(Length),
             "perspective": (None, *get_args(Perspective)),
-            "mask": (None, *get_args(MaskStage)),
+            "mask": (None, *get_args(Masking)),
             "mask_names": get_args(MaskedNames),
             "evidence": (True, False),
             "unsupported": get_args(Unsupported),

@@ -264,9 +264,10 @@ class Summarizer:
             from dialogist.privacy.masking import mask_dialogue
             from dialogist.privacy.packs import privacy_of
 
-            privacy = privacy_of(names=options.mask_names)
+            level = "medium" if options.mask in ("input", "output") else options.mask
+            privacy = privacy_of(names=options.mask_names, level=level)
             masks = mask_dialogue(dialogue, privacy)
-            if options.mask == "input" or self.form is not None:  # a form quotes what it reads
+            if options.mask != "output" or self.form is not None:  # a form quotes what it reads
                 called = {
                     u.speaker: masked.speaker
                     for u, masked in zip(dialogue.utterances, masks[0].utterances, strict=True)

@@ -67,7 +67,7 @@ def test_forms_of_output(dialogist, tmp_path, form):
         assert written.removeprefix("\ufeff") == out
 
 
-@pytest.mark.parametrize("stage", ["input", "output"])
+@pytest.mark.parametrize("stage", ["input", "output", "low", "medium", "high"])
 def test_masks_leave_nothing_personal(call, stage):
     for flags in (
         [],
@@ -328,6 +328,10 @@ def test_a_team_sets_its_writer_once(dialogist, tmp_path, monkeypatch):
         dialogist("summarize", "-f", "json", "--writer", "highlights", input=TEAM_CHAT).out
     )
     assert record["writer"] == "highlights"
+    (tmp_path / "deny").write_text("parcel\n")
+    config.write_text(f"deny: {tmp_path / 'deny'}\n")
+    monkeypatch.setenv("DIALOGIST_MASK_DENY", "")  # what the flag sets goes with the test
+    assert "[DENIED_1]" in dialogist("mask", input=TEAM_CHAT).out
     config.write_text("writter: a")
     wrong = dialogist("summarize", input=TEAM_CHAT)
     assert wrong.returncode == 2

@@ -1,14 +1,21 @@
 """Every field is masked and comes back; a table never gives data to another dialogue."""
 
 import json
+from contextlib import suppress
 from dataclasses import fields
 from time import process_time
 
 import pytest
 
-from dialogist.errors import ConfigError, DataError
+from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.formats.fields import dialogue_to_line
-from dialogist.privacy.masking import DialogueMasking, mask_dialogue, restore_dialogue
+from dialogist.privacy.masking import (
+    DialogueMasking,
+    mask_dialogue,
+    masked_line,
+    outbound,
+    restore_dialogue,
+)
 from dialogist.privacy.masks import mask_texts
 from dialogist.privacy.packs import parse_privacy_pack, privacy_of
 from dialogist.privacy.restoring import KeptTables, restored_summary, table_line, transcript_of
@@ -117,6 +124,7 @@ def test_a_number_over_turns_and_over_listening():
         ({"level": "low"}, "[EMAIL_1], order number 48213, Ann at x.com"),
         ({"level": "medium"}, "[EMAIL_1], order number [ORDER_1], Ann at x.com"),
         ({"level": "high"}, "[EMAIL_1], order number [ORDER_1], [PERSON_1] at [URL_1]"),
+        ({"allow": ["A@B.com", "482-13"]}, "a@b.com, order number 48213, Ann at x.com"),
         ({"allow": ["A@B.com"]}, "a@b.com, order number [ORDER_1], Ann at x.com"),
         ({"deny": ["number"]}, "[EMAIL_1], order [DENIED_1] [ORDER_1], Ann at x.com"),
     ],
@@ -124,6 +132,21 @@ def test_a_number_over_turns_and_over_listening():
 def test_levels_and_lists(options, expected):
     text = "a@b.com, order number 48213, Ann at x.com"
     assert mask_texts([text], privacy_of(**options))[0][0].text == expected
+
+
+def test_lists_of_files_count_for_every_mask(tmp_path, monkeypatch):
+    for name, lines in (("ALLOW", "a@b.com\n\n"), ("DENY", "Project Falcon\nZX-9\n伊甸\n")):
+        (tmp_path / name).write_text(lines, "utf-8")
+        monkeypatch.setenv(f"DIALOGIST_MASK_{name}", str(tmp_path / name))
+    said = Dialogue((Utterance("A", "a@b.com, c@d.com: project falcon, ZX-9, ZX-95, 去伊甸"),))
+    expected = "a@b.com, [EMAIL_1]: [DENIED_1], [DENIED_2], ZX-95, 去[DENIED_3]"
+    assert mask_dialogue(said, privacy_of())[0].utterances[0].text == expected
+    assert outbound(said, True).dialogue.utterances[0].text == expected
+    assert masked_line("for project falcon") == "for [DENIED_1]"
+    (tmp_path / "DENY").write_bytes(b"\xff")
+    monkeypatch.setenv("DIALOGIST_MASK_DENY", f"{tmp_path}/./DENY")
+    with pytest.raises(UsageError, match="DENY: the list for masks cannot be read: is not UTF-8"):
+        privacy_of()
 
 
 PACK = "name: p\nlanguage: en\nversion: 1\nkinds: {X: x}\n"
@@ -143,6 +166,15 @@ def test_no_pattern_of_a_pack_hangs_a_run():
             f"{PACK}fragments:\n  f0: abc\n{names}"
             "rules: [{kind: X, pattern: '(?&f24)', examples: ['[[a]]']}]"
         )
+
+
+def test_nested_repetition_stops_as_soon():
+    rule = "{kind: X, pattern: '(a+)+$', examples: ['[[aa]]']}"
+    [rule] = parse_privacy_pack(f"{PACK}rules: [{rule}]").rules
+    begin = process_time()
+    with suppress(ConfigError):
+        rule.spans("a" * 200 + "!")
+    assert process_time() - begin < 5
 
 
 @pytest.mark.parametrize("names", ["speakers", "all"])

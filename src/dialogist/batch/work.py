@@ -262,7 +262,8 @@ class RayPool:
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise DialogistError(f"Ray cannot be reached: {error}") from None
-        environment = {"env_vars": _ONE_THREAD}
+        lists = {k: v for k, v in os.environ.items() if k.startswith("DIALOGIST_MASK_")}
+        environment = {"env_vars": _ONE_THREAD | lists}
         remote = ray.remote(num_cpus=1, max_retries=0, runtime_env=environment)
         self._task = remote(make_records)
         self._work, self._seconds, self.most = work, seconds, workers

@@ -1,6 +1,7 @@
 """Flags that several commands share: one by one, and in groups (`grouped`)."""
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -15,7 +16,7 @@ from dialogist.errors import UsageError
 from dialogist.records import (
     Length,
     MaskedNames,
-    MaskStage,
+    Masking,
     Perspective,
     SummaryOptions,
     Unsupported,
@@ -63,7 +64,36 @@ AllowNetwork = Annotated[
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),
 ]
+
+
+def _list_file(flag: str, what: str) -> Any:
+    """A file of values for all masks of this process and of those it starts (`privacy_of`)."""
+    variable = f"DIALOGIST_MASK_{flag.upper()}"
+
+    def told(path: Path | None) -> Path | None:
+        if path is not None:
+            os.environ[variable] = str(path.absolute())
+        return path
+
+    return in_panel(
+        "Privacy",
+        f"A file of what masks {what}: a value or name a line.",
+        f"--{flag}",
+        metavar="FILE",
+        envvar=variable,
+        callback=told,
+        exists=True,
+        dir_okay=False,
+    )
+
+
+AllowFile = Annotated[Path | None, _list_file("allow", "never cover")]
+DenyFile = Annotated[Path | None, _list_file("deny", "always cover")]
 MaskNames = Annotated[MaskedNames, in_panel("Privacy", "Whose names to mask as well.")]
+MASK_LEVELS = (
+    "low: check digits, telling forms, secrets. medium: all usual kinds. high: web addresses and "
+    "people's names, too."
+)
 _WRITER, _INPUT = "Writer and proof", "Input"
 
 
@@ -131,10 +161,16 @@ class SummaryFlags:
         typer.Option(metavar="OLD=NEW", help="Call a speaker otherwise. Repeatable."),
     ] = None
     mask: Annotated[
-        MaskStage | None,
-        in_panel("Privacy", "Mask personal data in what the writer reads or in what is shown."),
+        Masking | None,
+        in_panel(
+            "Privacy",
+            f"Mask personal data in what the writer reads. {MASK_LEVELS} input: medium. output: "
+            "medium, in what is shown alone.",
+        ),
     ] = None
     mask_names: MaskNames = "none"
+    allow: AllowFile = None
+    deny: DenyFile = None
     allow_network: AllowNetwork = False
 
     def options(self, evidence: bool) -> SummaryOptions:

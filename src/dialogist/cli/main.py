@@ -37,12 +37,12 @@ COMMANDS = {
 }
 """Where the function of each command lies, or a typer application of several."""
 
-TEAM_COMMANDS = ("summarize", "batch", "serve", "annotate", "rate")
+TEAM_COMMANDS = ("summarize", "batch", "mask", "serve", "annotate", "rate")
 """Those whose flags a team's configuration file may set: DIALOGIST_CONFIG, else
 ``~/.config/dialogist/config.yaml``."""
 TEAM_FLAGS = (
     *("writer", "verify", "verifier", "unsupported", "form", "prompt", "cache"),
-    *("send_unmasked", "allow_network"),
+    *("send_unmasked", "allow_network", "allow", "deny"),
 )
 
 COMMAND_PLUGINS = "dialogist.commands"

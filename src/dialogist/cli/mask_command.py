@@ -15,6 +15,9 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     FORMAT_HELP,
+    MASK_LEVELS,
+    AllowFile,
+    DenyFile,
     MaskNames,
     OutputFile,
     Quiet,
@@ -44,19 +47,9 @@ def mask(
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
     names: MaskNames = "none",
-    level: Annotated[
-        MaskLevel,
-        typer.Option(
-            help="low: check digits, telling forms, secrets. medium: all usual kinds. high: web "
-            "addresses and people's names, too."
-        ),
-    ] = "medium",
-    allow: Annotated[
-        list[str] | None, typer.Option(help="A value that is never masked. Repeatable.")
-    ] = None,
-    deny: Annotated[
-        list[str] | None, typer.Option(help="A word or name that always is. Repeatable.")
-    ] = None,
+    level: Annotated[MaskLevel, typer.Option("--mask", "--level", help=MASK_LEVELS)] = "medium",
+    allow: AllowFile = None,
+    deny: DenyFile = None,
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,
@@ -87,11 +80,11 @@ def mask(
             typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")
         return 0
     form = output_format_of(output, format, Records.jsonl)
-    privacy = privacy_of(kinds, names, pack or [], level, allow or [], deny or [])
+    privacy = privacy_of(kinds, names, pack or [], level)
     reading = InputReading(read.options(strict))
     sources = sources_of(files, output)
     if restore is not None:
-        masks = (kinds, names != "none", level != "medium", allow, deny, pack, table)
+        masks = (kinds, names != "none", level != "medium", pack, table)
         if any(masks):
             raise UsageError("--restore goes without the options that say what to mask")
         from dialogist.privacy.restoring import KeptTables

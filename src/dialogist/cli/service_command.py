@@ -10,7 +10,7 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli.console import note
-from dialogist.cli.flags import AllowNetwork, OutputFile
+from dialogist.cli.flags import AllowFile, AllowNetwork, DenyFile, OutputFile
 from dialogist.cli.output_formats import output_to
 from dialogist.errors import UsageError, needs_extra
 from dialogist.language.tokens import counted
@@ -47,6 +47,8 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Processes, each with its queue.")] = None,
     config: ConfigFile = None,
     allow_network: AllowNetwork = False,
+    allow: AllowFile = None,
+    deny: DenyFile = None,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):

@@ -14,7 +14,7 @@ from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
 from dialogist.privacy.numbers import spoken_runs
-from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy
+from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
 from dialogist.privacy.persons import NOBODY, People, may_be_word
 from dialogist.privacy.requested import is_ordinary, requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
@@ -202,7 +202,7 @@ def find_personal_data(
         span
         for span in candidates
         if not (span.kind in (PERSON, NAME) and span.start in things)
-        and folded(plain[span.start : span.end]) not in privacy.allowed
+        and bare(plain[span.start : span.end]) not in privacy.allowed
         and not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
     )
     return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]

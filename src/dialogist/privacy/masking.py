@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
-from dialogist.privacy.packs import CODE, Privacy, privacy_of
+from dialogist.privacy.packs import CODE, Privacy, listed_values, privacy_of
 from dialogist.privacy.persons import is_person
 from dialogist.records import JSON, Dialogue, Draft, Statement, Summary, Utterance
 
@@ -234,15 +234,16 @@ def masked_line(text: str) -> str:
     All usual kinds but bare codes: counts of tokens, check sums and names of runs are long numbers,
     too. Names of people stay.
     """
+    denied = listed_values("DENY")
     # Every kind holds a digit or an @: most lines need no look.
-    if not any(c == "@" or c.isdecimal() for c in text):
+    if not denied and not any(c == "@" or c.isdecimal() for c in text):
         return text
-    return mask_text(text, _usual())[0].text
+    return mask_text(text, _usual(denied))[0].text
 
 
 @lru_cache(maxsize=1)
-def _usual() -> Privacy:
-    usual = privacy_of()
+def _usual(denied: tuple[str, ...]) -> Privacy:
+    usual = privacy_of(deny=denied)
     return replace(usual, kinds=usual.kinds - {CODE, "NATIONAL_ID"})
 
 

@@ -6,6 +6,7 @@ Every fault is one line that names the file and the line. The format is explaine
 docs/how-to/mask.md.
 """
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -416,10 +417,11 @@ def privacy_of(
 
     ``kinds``: names between commas, ``all``, or ``+URL,-CODE``: more or fewer than the ``level``
     has (see `LEVELS`). ``packs``: privacy packs beside the bundled ones; their rules come first.
-    ``allow`` and ``deny``: values that are never masked, and always (as ``[DENIED_1]``).
+    ``allow`` and ``deny``: values that are never masked, and always (as ``[DENIED_1]``), beside
+    those of the files that the environment names (``DIALOGIST_MASK_ALLOW``, ``..._DENY``).
 
     Raises:
-        UsageError: there is no such kind, level or choice of names.
+        UsageError: there is no such kind, level or choice of names; a list cannot be read.
         ConfigError: a pack cannot be read, or is at fault.
     """
     every = [*map(load_privacy_pack, packs), *_bundled()]
@@ -427,6 +429,7 @@ def privacy_of(
         if value not in known:
             message = f"must be one of {', '.join(known)}{nearest(value, known)}"
             raise UsageError(f"--{flag} {value}: {message}")
+    allow, deny = (*allow, *listed_values("ALLOW")), (*deny, *listed_values("DENY"))
     names = "people" if level == "high" and names in ("none", "speakers") else names
     wanted = _chosen(kinds, _described(every), level, frozenset().union(*(p.low for p in every)))
     wanted |= {DENIED} | ({PERSON} if names in ("people", "all") else set())
@@ -439,9 +442,34 @@ def privacy_of(
         given_names=frozenset().union(*(pack.given_names for pack in every)),
         requests=tuple(request for pack in every for request in pack.requests),
         classes={word: c for pack in every for word, c in pack.classes.items()},
-        allowed=frozenset(map(folded, allow)),
+        allowed=frozenset(map(bare, allow)),
         denied=People(deny, whole=True),
     )
+
+
+def bare(value: str) -> str:
+    """A value as it is compared with those allowed: its letters and digits."""
+    return "".join(filter(str.isalnum, folded(value)))
+
+
+def listed_values(name: str) -> tuple[str, ...]:
+    """The lines of the file that ``DIALOGIST_MASK_name`` names; of none, nothing.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    path = os.environ.get(f"DIALOGIST_MASK_{name}")
+    return _lines_of(path) if path else ()
+
+
+@lru_cache(maxsize=8)
+def _lines_of(path: str) -> tuple[str, ...]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise UsageError(f"{path}: the list for masks cannot be read: {reason}") from None
+    return tuple(filter(None, map(str.strip, lines)))
 
 
 def described_kinds(packs: Iterable[Path] = ()) -> Mapping[str, tuple[str, bool]]:

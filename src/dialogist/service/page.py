@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from dialogist import __version__
 from dialogist.forms.form_file import bundled_forms
-from dialogist.records import JSON, MaskStage, Statement
+from dialogist.records import JSON, Masking, Statement
 from dialogist.service import guards, reviews, tables
 from dialogist.service.api import Identity
 from dialogist.service.problems import Problem
@@ -38,7 +38,7 @@ router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _FIELDS = 1000  # in a form: one for each warning, too
-_MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
+_MASKS: Mapping[str, tuple[Masking | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
     "names": ("input", "people"),

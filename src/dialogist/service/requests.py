@@ -24,7 +24,7 @@ from dialogist.records import (
     Dialogue,
     Length,
     MaskedNames,
-    MaskStage,
+    Masking,
     Perspective,
     Statement,
     SummaryOptions,
@@ -53,7 +53,7 @@ class Options(Config):
     focus: str | None = Field(None, max_length=200)
     perspective: Perspective | None = None
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
-    mask: MaskStage | None = None
+    mask: Masking | None = None
     mask_names: MaskedNames = "none"
     unsupported: Unsupported | None = Field(None, description="Default: as the service is set.")
 
