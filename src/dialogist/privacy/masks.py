@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from dialogist.language.entities import EntitySpan
 from dialogist.language.tokens import Replaced, folded, replaced
@@ -131,8 +132,11 @@ def mask_texts(
     Twice through: what a word tells about a value somewhere counts everywhere.
     """
     asked = questions or [""] * len(texts)
-    looked = [first_look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
-    spans = _find(texts, privacy, KnownData(people=People(speakers)), looked)
+    look = cache(partial(first_look, privacy=privacy))  # a speaker's name is a text of each turn
+    looked = [look(text, question=before) for text, before in zip(texts, asked, strict=True)]
+    spans = _find(
+        texts, privacy, KnownData(people=people_of(tuple(dict.fromkeys(speakers)))), looked
+    )
     pairs = [
         (text[span.start : span.end], span.kind)
         for text, of in zip(texts, spans, strict=True)

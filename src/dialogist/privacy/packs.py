@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -159,6 +159,22 @@ class _Timed:
         return timed
 
 
+class _Late:
+    """A pattern of ours, which the tests try: compiled when a text first needs it."""
+
+    def __init__(self, pattern: str) -> None:
+        self._source = pattern
+
+    @cached_property
+    def _made(self) -> "re.Pattern[str]":
+        return re.compile(self._source, re.IGNORECASE)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._made, name)
+        setattr(self, name, value)  # from now on it is found without this function
+        return value
+
+
 class PackPatterns:
     """Reads patterns that call fragments as ``(?&name)``; all are case-insensitive."""
 
@@ -166,7 +182,7 @@ class PackPatterns:
         self,
         fragments: Mapping[str, Sequence[str]],
         source: YamlSource,
-        compile: Callable[[str], "re.Pattern[str]"] | None = None,
+        compile: Callable[[str], Any] | None = None,
     ) -> None:
         """``fragments`` are lists of alternatives under their names; each may call those above.
 
@@ -193,11 +209,14 @@ class PackPatterns:
             ConfigError: it is none, or calls a fragment that is not there; names the line.
         """
         expanded = self._expanded(pattern, place)
+        made = form.replace("{}", expanded)
         try:
+            if self._compile is _Late:
+                return cast("re.Pattern[str]", _Late(made))
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # what Python will read differently one day
                 re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form
-                return self._compile(form.replace("{}", expanded))
+                return cast("re.Pattern[str]", self._compile(made))
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise self._source.fault(place, f"no regular expression: {error}") from None
 
@@ -259,10 +278,9 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     source = YamlSource(text, name)
     config = validated(source, PrivacyPackConfig)
     _check_kinds(config, source)
-    # Ours are tried for time by the tests; Python's own `re` is quicker, but knows no limit.
-    own = cast(Callable[[str], "re.Pattern[str]"], _Timed)
-    patterns = PackPatterns(config.fragments, source, own if tried else None)
-    rules = tuple(_rules(config, patterns, source))
+    # Python's own `re` is quicker, but knows no limit.
+    patterns = PackPatterns(config.fragments, source, _Timed if tried else _Late)
+    rules = tuple(_rules(config, patterns, source, tried))
     for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True) if tried else ()):
         for key in ("examples", "counterexamples"):
             for j, example in enumerate(getattr(written, key)):
@@ -328,7 +346,7 @@ def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
 
 
 def _rules(
-    config: PrivacyPackConfig, patterns: PackPatterns, source: YamlSource
+    config: PrivacyPackConfig, patterns: PackPatterns, source: YamlSource, tried: bool
 ) -> Iterator[PrivacyRule]:
     for i, rule in enumerate(config.rules):
         place = ("rules", i)
@@ -336,7 +354,7 @@ def _rules(
         if rule.pattern is not None:
             form = WHOLE_FORM if rule.entity else VALUE_FORM
             value = patterns.compiled(rule.pattern, (*place, "pattern"), form)
-            if patterns.compiled(rule.pattern, (*place, "pattern")).fullmatch(""):
+            if tried and patterns.compiled(rule.pattern, (*place, "pattern")).fullmatch(""):
                 raise source.fault((*place, "pattern"), "the pattern fits an empty text")
         yield PrivacyRule(
             kind=rule.kind,
