@@ -435,7 +435,12 @@ MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 Unsupported: TypeAlias = Literal["quote", "mark", "drop"]
 """What becomes of a statement that nothing supports."""
 MaskLevel: TypeAlias = Literal["low", "medium", "high"]
-"""How much is masked."""
+LEVELS: Mapping[MaskLevel, str] = {
+    "low": "what check digits or its own form tell, and secrets",
+    "medium": "all usual kinds, and names as asked for",
+    "high": "all kinds, web addresses too, and people's names",
+}
+"""How much each level masks."""
 Masking: TypeAlias = Literal[MaskLevel, "input", "output"]
 """How much is masked of what the writer reads; ``input`` is medium, ``output`` medium of what is
 shown alone."""

@@ -53,6 +53,22 @@ def test_masked_dialogues_and_counts(call, file):
     ]
 
 
+def test_levels_and_files_of_values(call, file, tmp_path, monkeypatch):
+    for name in ("ALLOW", "DENY"):
+        monkeypatch.setenv(f"DIALOGIST_MASK_{name}", "")  # what the flags set goes with the test
+    (tmp_path / "allow").write_text("+1 212 555-0199\n")
+    (tmp_path / "deny").write_text("Nothing\n")
+    flags = ("--allow", str(tmp_path / "allow"), "--deny", str(tmp_path / "deny"))
+    code, out, _ = call("mask", file, "--mask", "high", *flags)
+    assert code == 0
+    assert json.loads(out.splitlines()[1])["id"] == "+1 212-555-0199"
+    assert "[DENIED_1] here." in out
+    assert "[PERSON_1]" in out
+    assert "[PERSON_1]" not in call("mask", file, "--mask", "low")[1]
+    code, _, err = call("mask", file, "--deny", str(tmp_path / "none"))
+    assert (code, "none' does not exist" in err) == (2, True)
+
+
 def test_counts_are_not_masked_themselves(call, tmp_path):
     said = "12 Oak Road, 9 Elm Road: 9400111899223817"
     (tmp_path / "c.txt").write_text(f"Ann: {said}\nBo: Yes.\n")

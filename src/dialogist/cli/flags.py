@@ -14,6 +14,7 @@ from dialogist.cli.console import silence
 from dialogist.cli.output_formats import Facts
 from dialogist.errors import UsageError
 from dialogist.records import (
+    LEVELS,
     Length,
     MaskedNames,
     Masking,
@@ -47,19 +48,18 @@ Quiet = Annotated[bool, in_panel("Output", "Show no progress.", "--quiet", "-q",
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
 
 
-def _allow(value: bool) -> bool:
-    if value:
-        from dialogist.files import allow_network
+def _allow() -> bool:
+    from dialogist.files import allow_network
 
-        allow_network()
-    return value
+    allow_network()
+    return True
 
 
 AllowNetwork = Annotated[
     bool,
     typer.Option(
         "--allow-network",
-        callback=_allow,
+        callback=lambda wanted: wanted and _allow(),
         help="Talk to other machines: send dialogues, masked, to a language model there.",
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),
@@ -70,9 +70,8 @@ def _list_file(flag: str, what: str) -> Any:
     """A file of values for all masks of this process and of those it starts (`privacy_of`)."""
     variable = f"DIALOGIST_MASK_{flag.upper()}"
 
-    def told(path: Path | None) -> Path | None:
-        if path is not None:
-            os.environ[variable] = str(path.absolute())
+    def tell(path: Path) -> Path:
+        os.environ[variable] = str(path.absolute())
         return path
 
     return in_panel(
@@ -81,7 +80,7 @@ def _list_file(flag: str, what: str) -> Any:
         f"--{flag}",
         metavar="FILE",
         envvar=variable,
-        callback=told,
+        callback=lambda path: path and tell(path),
         exists=True,
         dir_okay=False,
     )
@@ -90,10 +89,7 @@ def _list_file(flag: str, what: str) -> Any:
 AllowFile = Annotated[Path | None, _list_file("allow", "never cover")]
 DenyFile = Annotated[Path | None, _list_file("deny", "always cover")]
 MaskNames = Annotated[MaskedNames, in_panel("Privacy", "Whose names to mask as well.")]
-MASK_LEVELS = (
-    "low: check digits, telling forms, secrets. medium: all usual kinds. high: web addresses and "
-    "people's names, too."
-)
+MASK_LEVELS = "; ".join(f"{level}: {what}" for level, what in LEVELS.items())
 _WRITER, _INPUT = "Writer and proof", "Input"
 
 
@@ -164,8 +160,8 @@ class SummaryFlags:
         Masking | None,
         in_panel(
             "Privacy",
-            f"Mask personal data in what the writer reads. {MASK_LEVELS} input: medium. output: "
-            "medium, in what is shown alone.",
+            f"Mask personal data in what the writer reads ({MASK_LEVELS}; input: medium), or "
+            "(output: medium) in what is shown alone.",
         ),
     ] = None
     mask_names: MaskNames = "none"
