@@ -48,6 +48,104 @@ def test_what_is_asked_for_is_masked(said, n):
     assert last == said.split(" | ")[-1].replace(f"[{kind}_1]", "[*]")
 
 
+ASKED = """\
+SECRET Which key do you send? || [[ab12cd34ef]]
+SECRET Password? || [[hunter22]]
+SECRET And the memorable word? || it's [[pineapple]].
+SECRET Your password? || I have [[hunter22]] here
+USERNAME Your username? || it's [[dustbunny]]
+NATIONAL_ID Your social security number? || It's [[123456789]].
+PASSPORT What's your passport No.? || [[533380006]]
+PASSPORT What does it say in your passport, top right? || [[C4dR8112K]]
+ID What is your account number? || [[48213]].
+ID Member ID? || It's [[1234-567]].
+ID Your policy number, please? || It's [[NW 4471 092]].
+PHONE What's your phone number? || It is [[829 456 12]].
+PHONE Which number should the driver ring? || [[612 345]]
+PLATE_NUM Your plate number, please? || [[XYZ 42A]].
+PLATE_NUM What's the reg of the vehicle? || [[ab12 cde]]
+BIRTH_DATE What is your date of birth? || [[15th of April, 1969]].
+BIRTH_DATE When were you born? || [[12 05 1980]]
+ADDRESS Your address, please? || [[12 Oak Hill, Leeds]]
+POSTCODE And the zip code? || [[94107]].
+ORDER Can I have your order number? || Sure, it is [[48213]].
+ORDER Reference number? || [[QX48T]]
+PERSON My name is [[Ann Lee]].
+PERSON this is [[Bo]] from Acme
+PERSON my name is [[ann lee]]
+PERSON my name is [[oluwaseun adeyemi]] and i
+PERSON What's your name? || it's [[ann lee]].
+PERSON Who am I speaking with? || [[Bo Okafor]]
+PERSON [[Oyelaran]] said so
+SECRET the token [[ab12cd34]]
+NONE the key is lost
+SECRET the password is [[hunter22]].
+SECRET wifi pw is [[blue-horse]]
+SECRET pwd [[abc123]]
+NONE the password is wrong
+NONE password of 8 characters
+SECRET logging in with [[bluehorse]] as password
+SECRET I got a text, it says [[482113]]
+SECRET text from you says [[4-8-2-1-1-3]]
+SECRET I just got a text with [[482113]]
+CARD IMEI: [[35 209900 176148 1]]
+USERNAME My username is [[j_doe84]].
+USERNAME gamertag [[bigfish12]] btw
+USERNAME login [[dustbunny]]
+USERNAME I log in as [[thandi.m]].
+USERNAME discord: [[priya_r99]]
+NONE my username is wrong.
+NONE my login is not working
+NATIONAL_ID My SSN is [[123 45 6789]].
+NATIONAL_ID social security number: [[123456789]]
+PASSPORT My passport number is [[X1234567]].
+PASSPORT passport [[533380006]]
+PASSPORT Passport no. [[C01X00T47]]
+NONE my passport is somewhere
+SECRET sort code [[12-34-56]]
+PHONE the routing number is [[021000021]]
+ID my membership number is [[QWX4TT]]
+ID my customer number: [[K-55 102]].
+NONE the customer number IS WRONG
+BIRTH_DATE I was born on [[12 May 1980]].
+BIRTH_DATE DOB: [[05/12/1980]]
+BIRTH_DATE my birthday is [[May 5th]]
+NONE We met on 12 May 1980.
+BIRTH_DATE date of birth [[12 05 1980]]
+POSTCODE the postcode is [[cb21sq]]
+POSTCODE zip code [[94107]]
+POSTCODE ZIP: [[94107-1234]]
+NONE 94107 people
+ORDER confirmation code  [[6XBLZGGA]]
+NONE your order number IS WRONG
+NONE reference number is needed
+NONE Password? || I forgot it, sorry.
+NONE Password? || sorry
+NONE Your username? || no
+NONE Your username? || Exactly.
+NONE What is your account number? || I had $4821.
+NONE Your plate number, please? || OK.
+NONE Your order number? || I paid $4821.
+NONE Your name? || sorry
+NONE my name is not on it
+NONE She said so
+NONE What is the error text? || It timed out after 30000 ms
+NONE What is it? || I asked for his file number—it's gone, {disfmarker} COVID-19
+NONE I can watch it online? || There are Hackers or High Life
+NONE I'd like to order two cortados
+NONE Is the lamp model 2750-1604 dimmable?
+"""
+
+
+@pytest.mark.parametrize("line", ASKED.splitlines())
+def test_answers_have_the_kind_that_was_asked_for(line):
+    kind, text = line.split(" ", 1)
+    question, _, answer = text.rpartition(" || ")
+    said = (Utterance("A", question), Utterance("B", re.sub(r"\[\[|\]\]", "", answer)))
+    done, _ = mask_dialogue(Dialogue(said), PEOPLE)
+    assert done.utterances[1].text == re.sub(r"\[\[.*?\]\]", f"[{kind}_1]", answer)
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [

@@ -13,14 +13,13 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE, folded
+from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
 from dialogist.privacy.persons import NOBODY, People, may_be_word
-from dialogist.privacy.requested import is_ordinary, requested_values
+from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
-# What stands before the names of places and things rather than of people.
-_NO_PERSON = re.compile(r"(?<![A-Za-z])(?:in|at|near|the|of|an?|from|via|on|to) \Z", re.I)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
@@ -133,7 +132,8 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
     if not text.strip():
         return FirstLook((), [])
     text = plain_characters(INVISIBLE.sub("", text))
-    question = request_in(plain_characters(question))
+    before = plain_characters(question)
+    question = request_in(before)
     has_digits = any("0" <= c <= "9" for c in text)
     is_chinese = _HAN.search(text) is not None or _HAN.search(question) is not None
     rules = [
@@ -162,6 +162,8 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
     )
     spans += (EntitySpan(start, end, CODE) for start, end in spoken_runs(text))
+    if privacy.names in ("people", "all"):
+        spans += (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, before))
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
         (span.start, span.end)
@@ -184,10 +186,10 @@ def find_personal_data(
     """
     known = known or KnownData()
     looked = looked or first_look(text, privacy)
-    visible: Sequence[int] = range(len(text))
+    visible: Sequence[int] = ()
     if INVISIBLE.search(text):
-        visible = [i for i in visible if not INVISIBLE.match(text, i)]
-    text = INVISIBLE.sub("", text)
+        visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
+        text = INVISIBLE.sub("", text)
     plain = plain_characters(text)
     # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
     apart = Stretches((span.start, span.end) for span in looked.entities)
@@ -207,6 +209,8 @@ def find_personal_data(
         and bare(plain[span.start : span.end]) not in privacy.allowed
         and not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
     )
+    if not visible:
+        return merged
     return [replace(m, start=visible[m.start], end=visible[m.end - 1] + 1) for m in merged]
 
 
@@ -217,26 +221,17 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
     yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
     if privacy.names == "speakers":
         return
-
-    def is_given(word: str) -> bool:
-        return word in privacy.given_names or is_first_name(word)
-
     if not has_names(text):
         for word in _WORD.finditer(text):
-            if is_given(low := folded(word[0])) and not may_be_word(low):
+            if is_first_name(low := folded(word[0])) and not may_be_word(low):
                 yield EntitySpan(word.start(), word.end(), PERSON)
         return
     known = Stretches(mentioned)
     for mention in name_mentions(text):
         # A part of a known person's name is somebody's, too.
-        is_known = any(map(is_given, mention.words)) or known.touches(mention.start, mention.end)
-        ahead = text[max(0, mention.start - 8) : mention.start]
-        is_common = any(is_ordinary(w) or w in privacy.classes for w in mention.words)
-        name = text[mention.start : mention.end]
-        # M6, E27, PIN and DSL are codes and short forms, whoever else is called so.
-        is_code = text[mention.end : mention.end + 1].isdecimal() or name.isupper()
-        is_code = is_code or any(map(str.isdecimal, name))
-        is_known = is_known or not (is_common or is_code or _NO_PERSON.search(ahead))
+        is_known = any(map(is_first_name, mention.words)) or known.touches(
+            mention.start, mention.end
+        )
         if is_known or privacy.names == "all":
             yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
 
@@ -253,7 +248,9 @@ def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
             longest = length
             continue
         last = result[-1]
-        is_telling = length > longest or (length == longest and last.kind in _VAGUE)
+        is_telling = length > longest or (
+            length == longest and last.kind in _VAGUE and span.kind != CODE
+        )
         kind = span.kind if is_telling else last.kind
         longest = max(longest, length)
         result[-1] = EntitySpan(last.start, max(last.end, span.end), kind)

@@ -18,6 +18,8 @@ _LISTS = {name: listed(text) for name, text in word_table("numbers").items()}
 # countries give out, with their lengths; words of languages for numbers, from zero.
 _WITHOUT_ZERO, _WITH_ZERO, _NATIONAL, _ENGLISH, *_FOREIGN = _LISTS.values()
 _ANY = tuple(word for words in _FOREIGN for word in words)
+NUMBER_WORDS = frozenset((*_ENGLISH, *_ANY))
+"""Words for numbers, in several languages."""
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, Field
 from dialogist.config import Config, Texts, bundled_files, config_text
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
-from dialogist.language.tokens import folded, word_set
+from dialogist.language.tokens import folded
 from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.requested import RequestedValue
 from dialogist.privacy.rules import (
@@ -37,7 +37,7 @@ from dialogist.privacy.rules import (
     PrivacyRule,
     plain_characters,
 )
-from dialogist.records import MaskedNames, MaskLevel
+from dialogist.records import LEVELS, MaskedNames
 from dialogist.yaml_source import YamlSource, validated
 
 _LONGEST_PATTERN = 50_000  # characters
@@ -116,9 +116,8 @@ class PrivacyPackConfig(Config):
     ``kinds``: describes the kinds that its rules find. ``low``: those that the lowest level masks.
     ``optional``: those that only the highest level, or a request, masks. ``fragments``: parts of
     patterns, called as ``(?&name)``. ``keep``: patterns of values that are never masked, such as
-    the company's hotline. ``given_names``: a list of words, for telling people from other names.
-    ``words``: classes of words, each a letter; ``forms``: patterns over these letters, by name;
-    ``requests``: what may be asked for, and its form.
+    the company's hotline. ``words``: classes of words, each a letter; ``forms``: patterns over
+    these letters, by name; ``requests``: what may be asked for, and its form.
 
     ``name``: of the pack. ``language``: of its rules. ``version``: raise it when rules change.
     ``rules``: what is masked.
@@ -136,7 +135,6 @@ class PrivacyPackConfig(Config):
     forms: dict[str, str] = Field(default_factory=dict)
     requests: tuple[RequestConfig, ...] = ()
     keep: tuple[str, ...] = ()
-    given_names: str = ""
 
 
 class _Timed:
@@ -242,7 +240,6 @@ class PrivacyPack:
     optional: frozenset[str]
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
-    given_names: frozenset[str]
     requests: tuple[RequestedValue, ...]
     classes: Mapping[str, str]
 
@@ -296,7 +293,6 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
             patterns.compiled(pattern, ("keep", i), WHOLE_FORM)
             for i, pattern in enumerate(config.keep)
         ),
-        given_names=word_set(config.given_names.lower()),
         requests=tuple(_requests(config, patterns, source)),
         classes={word: c for c, words in config.words.items() for word in words.split()},
     )
@@ -397,13 +393,6 @@ NAMES: tuple[MaskedNames, ...] = get_args(MaskedNames)
 """Whose names are masked: nobody's; the speakers' and their mentions; other people's, too, as far
 as they are told; every word that looks like a name, places and firms among them."""
 
-LEVELS: Mapping[MaskLevel, str] = {
-    "low": "only what check digits or its own form tell, and secrets; no names",
-    "medium": "all usual kinds, and names as --names says",
-    "high": "all kinds, web addresses too, and people's names",
-}
-"""How much is masked."""
-
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
@@ -416,7 +405,6 @@ class Privacy:
     names: MaskedNames
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
-    given_names: frozenset[str]
     requests: tuple[RequestedValue, ...] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
     allowed: frozenset[str] = frozenset()
@@ -457,11 +445,10 @@ def privacy_of(
         # What fits a whole kind of entities comes after what tells more of some of them.
         rules=tuple(sorted((r for pack in every for r in pack.rules), key=lambda r: r.is_plain)),
         keep=tuple(pattern for pack in every for pattern in pack.keep),
-        given_names=frozenset().union(*(pack.given_names for pack in every)),
         requests=tuple(request for pack in every for request in pack.requests),
         classes={word: c for pack in every for word, c in pack.classes.items()},
         allowed=frozenset(map(bare, allow)),
-        denied=People(deny, whole=True),
+        denied=_denied(tuple(deny)),
     )
 
 
@@ -478,6 +465,11 @@ def listed_values(name: str) -> tuple[str, ...]:
     """
     path = os.environ.get(f"DIALOGIST_MASK_{name}")
     return _lines_of(path) if path else ()
+
+
+@lru_cache(maxsize=8)
+def _denied(values: tuple[str, ...]) -> People:
+    return People(values, whole=True)
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from typing import Any
 from dialogist.language.people import NAME_WORDS, NICKNAMES
 from dialogist.language.roles import ROLES, role_of
 from dialogist.language.tokens import SPEAKER_TAG, folded, word_set, word_table
+from dialogist.privacy.requested import is_ordinary
 
 _NAMES = word_table("names")
 _TITLES = word_set(_NAMES["titles"])
@@ -49,7 +50,7 @@ def is_person(speaker: str) -> bool:
 
 def may_be_word(name: str) -> bool:
     """Whether a name in small letters is hardly ever one: ``will``, ``mark``."""
-    return name in _WORDS_TOO
+    return name in _WORDS_TOO or is_ordinary(name)
 
 
 def words_of_name(name: str) -> frozenset[str]:
@@ -136,7 +137,7 @@ class People:
             forms.append(tuple(pieces[1:]))
         words = _WORD.findall(person)[: 2 * _LONGEST]
         nicknames = (n.capitalize() for n in NICKNAMES.get(folded(words[0]), ())) if words else ()
-        nicknames = (n for n in nicknames if n.lower() not in _WORDS_TOO)
+        nicknames = (n for n in nicknames if not may_be_word(n.lower()))
         names = [person] if whole else [person, *words, *nicknames]
         for name in names:
             is_known = not whole and (folded(name) in _NO_PARTS or role_of(name) != "")
@@ -145,7 +146,7 @@ class People:
             if re.search("[\u4e00-\u9fff]", name) or len(name) > 100:
                 continue
             variants = [name]
-            if name.lower() not in _WORDS_TOO:
+            if not may_be_word(name.lower()):
                 variants += [name.lower(), name.upper(), name.capitalize()]
             else:
                 self._wordy.add(name.lower())

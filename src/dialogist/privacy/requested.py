@@ -14,16 +14,16 @@ from dialogist.language.entities import EntitySpan
 from dialogist.language.people import is_first_name
 from dialogist.language.tokens import FUNCTION_WORDS, folded, word_set, word_table
 
-_PIECE = re.compile(r"\S{1,200}")
+_PIECE = re.compile(r"[^\s—–…]{1,200}")
 _EDGES = ".,;:!?\"'“”‘’()[]<>…*"
 _MIXED = re.compile(
-    r"(?=.*[0-9])(?=.*[^\W\d_])|[^\W\d_][_@#$&!~%^*]|[^\W\d_]{2}\.[^\W\d_]{2}|[a-z]\.[a-z]{3}"
+    r"(?=.*[0-9])(?=.*[^\W\d_])|[^\W\d_][_@#$&!~%^*]|[^\W\d_]{2}\.(?![A-Z])[^\W\d_]{2}|[a-z]\.[a-z]{3}"
 )
 _MASK = re.compile(r"(?:\A|[A-Z_\[])[A-Z]+_[1-9][0-9]*(?:\Z|\])")
 _PARTS = re.compile("[-/._]")
 _ENDS = re.compile(r"""[.!?;,]["'”’)]*\Z""")
 _WHOLE = re.compile(r"[bf.,]*(?P<v>[dnmlxuco][dnmlxucog]{0,3})(?:[.,]|\Z)")
-_TELLING = re.compile("[xdn]")
+_TELLING = frozenset("xdn")
 _UNIT = re.compile(r"[0-9]|[^\W\d_]+")
 _NEAR = 6  # words of an answer after which a word is hardly the value
 _FAR = 12  # the same of a number
@@ -100,7 +100,7 @@ class RequestedValue:
             classes = words.all[:_MOST]
             found = list(re.finditer(self.form, classes))
             for match in found:
-                near = _FAR if _TELLING.search(match[0]) else _NEAR
+                near = _NEAR if _TELLING.isdisjoint(match[0]) else _FAR
                 if match.start() <= near or "x" in match[0]:
                     yield from words.span(0, match)
             whole = _WHOLE.match(classes) if self.whole and not found else None
@@ -111,7 +111,7 @@ class RequestedValue:
             told = re.match(rf"(?P<f>[bfg,]{{0,4}})(?P<v>{self.form})", classes)
             # Next to the word, or after "is" and the like.
             if told and (
-                "b" in told["f"] or not told["f"].strip(",") or _TELLING.search(told["v"])
+                "b" in told["f"] or not told["f"].strip(",") or not _TELLING.isdisjoint(told["v"])
             ):
                 yield from words.span(first, told)
             first, classes = words.classes(name.start(), -_BESIDE)
@@ -162,7 +162,7 @@ class Words:
         start = self.starts[first + match.start(group)]
         end = self.ends[first + match.end(group) - 1]
         value = self.text[start:end]
-        if _TELLING.search(match[group]) is None or (
+        if _TELLING.isdisjoint(match[group]) or (
             len(_UNIT.findall(value)) >= _LEAST or sum(map(str.isalnum, value)) > _LEAST
         ):
             yield start, end

@@ -73,7 +73,11 @@ _REQUEST = re.compile(
     "请|您的|你的|多少|什么|哪|提供|告诉|说一下|报一下",
     re.I,
 )
-_OWN = re.compile(r"(?<![a-z])(?:i|my|i'm|we|our)(?![a-z])", re.I)
+_OWN = re.compile(
+    r"(?<![a-z])(?:i|my|i'm|we|our|meine?|mon|ma|mi|mio|mia|meu|minha|mijn|min|mitt|moje)"
+    r"(?![a-z])",
+    re.I,
+)
 _WIDE = {
     **{0xFF01 + i: 0x21 + i for i in range(94)},  # full-width letters, digits and marks
     **dict.fromkeys((0xA0, 0x2002, 0x2003, 0x2007, 0x2009, 0x202F, 0x3000), 0x20),

@@ -1,0 +1,136 @@
+"""People's names told by what stands around them: a linear model, learned from planted names.
+
+It holds no list of names, so that rare ones count like common ones; `dialogist_lab.name_training`
+makes its weights.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32, decompress
+
+from dialogist.language.people import is_first_name
+from dialogist.language.tokens import FUNCTION_WORDS, folded
+from dialogist.privacy.numbers import NUMBER_WORDS
+from dialogist.privacy.requested import is_ordinary
+
+SIZE = 1 << 16
+"""Weights, one for all features of one hash; each is a byte, 128 more than its value."""
+
+_LETTER = r"[^\W\d_\u4e00-\u9fff]"
+_TOKEN = re.compile(
+    rf"\[[A-Z_]+[0-9]+\]|\w*[0-9]\w*|{_LETTER}+(?:['’-]{_LETTER}+)*|[^\w\s]|[\u4e00-\u9fff]"
+)
+_THRESHOLD = -8
+_FAR = 120  # characters of a question that count
+
+
+class NameCandidate(NamedTuple):
+    """A word that may be a part of a name, and the places of its features among the weights."""
+
+    start: int
+    end: int
+    features: list[int]
+
+
+def tagged_names(text: str, question: str = "") -> Iterator[tuple[int, int]]:
+    """Where people are named in a plain text; ``question`` is the turn before."""
+    weights = _weights()
+    start = end = -1
+    for word in name_candidates(text, question):
+        if sum(map(weights.__getitem__, word.features)) - 128 * len(word.features) <= _THRESHOLD:
+            continue
+        if end >= 0 and not text[end : word.start].strip():
+            end = word.end
+            continue
+        if end >= 0:
+            yield start, end
+        start, end = word.start, word.end
+    if end >= 0:
+        yield start, end
+
+
+def name_candidates(text: str, question: str) -> Iterator[NameCandidate]:
+    """The words of a text that are not surely something else, from left to right."""
+    tokens = list(_TOKEN.finditer(text))
+    words = [token[0] for token in tokens]
+    asking = {*_TOKEN.findall(question[-_FAR:].lower())}
+    asked = "?" if "?" in question else "."
+    asked = "name" if asking & {"name", "surname", "who", "speaking", "spell"} else asked
+    has_capitals = any(word[0].isupper() for word in words)
+    letters = [word for word in words if word[0].isalpha()]
+    language = "f" if 3 * sum(map(is_ordinary, letters)) < 2 * len(letters) - 2 else ""
+    for i, word in enumerate(words):
+        if _may_be_name(word):
+            end = tokens[i].end() - 2 * (word[-2:] in ("'s", "’s"))
+            told = [asked, ("C" if has_capitals else "l") + language]
+            places = [crc32(f.encode()) % SIZE for f in _features(words, i, *told)]
+            yield NameCandidate(tokens[i].start(), end, places)
+
+
+def _features(words: list[str], i: int, asked: str, capitals: str) -> Iterator[str]:
+    word, low = words[i], words[i].lower()
+    shape, listed, kind = _shape(word), _listed(word), "o" if is_ordinary(word) else "u"
+    before3, before2, before = (_known(words[i - d]) if i >= d else "<" for d in (3, 2, 1))
+    after, after2 = (_known(words[i + d]) if i + d < len(words) else ">" for d in (1, 2))
+    begins = "I" if i == 0 or words[i - 1] in ".!?:" else "m"
+    form = shape + kind + begins
+    yield from ("b", f"s{form}{capitals}", f"n{listed}{form}", f"q{asked}{form}")
+    yield from (f"<{before}{shape}{kind}", f">{after}{shape}{kind}", f"<>{before}{after}{shape}")
+    yield from (f"{capitals}{shape}{kind}{before}", f"{capitals}{shape}{kind}{after}")
+    yield f"<w{words[i - 1].lower() if i else ''}{shape}{kind}"
+    yield f">w{words[i + 1].lower() if i + 1 < len(words) else ''}{shape}{kind}"
+    yield from (f"<2{before2}{before}{shape}", f">2{after}{after2}{shape}")
+    yield from (f"<3{before3}{before2}{before}", f"<_{before2}{shape}", f">_{after2}{shape}")
+    yield from (f"-{low[-n:]}" for n in (2, 3, 4))
+    yield from (f"{low[:n]}-" for n in (2, 3))
+    yield from (f"l{min(len(word), 10)}{shape}", f"q1{asked}{before}{kind}")
+    yield from (f"n<{listed}{before}", f"n>{listed}{after}", f"n<>{kind}{listed}{before}{after}")
+    if kind == "o":
+        yield f"w{low}{shape}"
+    if i and _may_be_name(words[i - 1]):
+        yield f"c<{_shape(words[i - 1])}{shape}{_listed(words[i - 1])}"
+    if i + 1 < len(words) and _may_be_name(words[i + 1]):
+        yield f"c>{_shape(words[i + 1])}{shape}"
+
+
+@lru_cache(maxsize=20_000)
+def _may_be_name(word: str) -> bool:
+    low = word.lower().removesuffix("'s").removesuffix("’s")
+    if len(word) < 2 or not word[0].isalpha() or low == low.upper() or low in FUNCTION_WORDS:
+        return False  # no word, or of a script that has no case
+    if is_first_name(low):
+        return True
+    return low not in NUMBER_WORDS and (word[0].isupper() or not is_ordinary(word))
+
+
+def _shape(word: str) -> str:
+    if word.islower() or not word[0].isalpha():
+        return "x"
+    if word.isupper():
+        return "X"
+    first = word.replace("’", "'").partition("-")[0].partition("'")[0]
+    return "Xx" if first[1:].islower() or len(first) == 1 else "xX"
+
+
+def _listed(word: str) -> str:
+    return "n" if is_first_name(folded(word)) else "-"
+
+
+@lru_cache(maxsize=20_000)
+def _known(word: str) -> str:
+    """A neighbour: itself if it is common, else its shape."""
+    low = word.lower()
+    if not word[0].isalpha():
+        return "0" if word[0].isdigit() else word[0]
+    if low in NUMBER_WORDS:
+        return "1"
+    return low if low in FUNCTION_WORDS or is_ordinary(low) else f"~{_shape(word)}"
+
+
+@lru_cache(maxsize=1)
+def _weights() -> bytes:
+    path = Path(__file__).parents[1] / "assets" / "privacy" / "names.weights"
+    return decompress(path.read_bytes())

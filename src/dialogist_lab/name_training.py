@@ -1,0 +1,187 @@
+"""Trains the tagger of people's names: names of many cultures planted in dialogues of our own.
+
+    python -m dialogist_lab.name_training corpus/*.jsonl
+
+``assets/planted_names.yaml`` holds the names, sentences that name people, and such that do not.
+A minute on one core; the weights replace those of `dialogist.privacy.name_tagger`.
+"""
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from zlib import compress
+
+import numpy as np
+import yaml
+
+import dialogist
+from dialogist import Dialogue, read_dialogues
+from dialogist.language.people import is_first_name, name_mentions
+from dialogist.privacy.name_tagger import SIZE, name_candidates
+from dialogist.privacy.persons import People, is_person
+
+PLANTED = Path(__file__).parent / "assets" / "planted_names.yaml"
+WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy" / "names.weights"
+ROUNDS, RATE, SCALE = 4, 0.15, 16
+LOWER = 0.3  # of the dialogues and sentences are in small letters
+RARE = 0.04  # of the longer words of dialogues become rare ones
+SENTENCES = 120  # times that each sentence is filled anew
+Spans = list[tuple[int, int]]
+_TITLE = re.compile(r"(?i)\b(?:mr|mrs|ms|miss|dr|prof|professor)\.? \Z")
+_COMMON = re.compile(r"\b[a-z]{5,}\b")
+_SLOT = re.compile(r"\{(\w)\}")
+
+
+class Names(NamedTuple):
+    """Given names and surnames of each culture, by which a person has both of one."""
+
+    given: list[list[str]]
+    last: list[list[str]]
+
+    def person(self, dice: Random) -> tuple[str, str]:
+        """Somebody's given name and surname."""
+        n = dice.randrange(len(self.given))
+        return _capital(dice.choice(self.given[n])), _capital(dice.choice(self.last[n]))
+
+
+def _capital(name: str) -> str:
+    return " ".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def names_of(planted: dict[str, Any], without: frozenset[str] = frozenset()) -> Names:
+    """The names of all cultures, but those ``without``, all in small letters."""
+    pools: list[list[list[str]]] = [[], []]
+    for pair in planted["names"].values():
+        for pool, text in zip(pools, pair, strict=True):
+            pool.append([word for word in text.split() if not without & {*word.split("_")}])
+    return Names(*pools)
+
+
+def planted_dialogue(
+    dialogue: Dialogue, names: Names, rare: Sequence[str], dice: Random
+) -> Iterator[tuple[str, Spans]]:
+    """Its turns with other people and some rare words in them, and where the people stand."""
+
+    def varied(text: str) -> str:
+        return _COMMON.sub(lambda m: dice.choice(rare) if dice.random() < RARE else m[0], text)
+
+    told = [s for s in dialogue.speakers if is_person(s)]
+    for turn in dialogue.utterances:
+        for mention in name_mentions(turn.text):
+            before = turn.text[max(0, mention.start - 12) : mention.start]
+            if any(map(is_first_name, mention.words)) or _TITLE.search(before):
+                told.append(turn.text[mention.start : mention.end])
+    people = People(told)
+    chosen: dict[str, tuple[str, str]] = {}
+    is_lower = dice.random() < LOWER
+    for turn in dialogue.utterances:
+        done, position, spans = "", 0, Spans()
+        for start, end in people.mentions(turn.text):
+            done += varied(turn.text[position:start])
+            words = turn.text[start:end]
+            given, last = chosen.setdefault(people.who(words), names.person(dice))
+            new = last if _TITLE.search(done) else given
+            new = f"{given} {last}" if " " in words else new
+            new = new.lower() if words.islower() or dice.random() < 0.05 else new
+            spans.append((len(done), len(done) + len(new)))
+            done, position = done + new, end
+        done += varied(turn.text[position:])
+        yield done.lower() if is_lower and len(done.lower()) == len(done) else done, spans
+
+
+def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice: Random) -> Any:
+    """A question (or nothing), a sentence, and where people stand in it."""
+    question, _, form = form.rpartition(" | ")
+    person = names.person(dice)
+    done, position, spans = "", 0, Spans()
+    for slot in _SLOT.finditer(form):
+        done += form[position : slot.start()]
+        kind = slot[1]
+        if kind in pools:
+            done += dice.choice(pools[kind]).replace("_", " ")
+        else:
+            word = person["gs".index(kind.lower())]
+            word = word if kind.isupper() else word.lower()
+            spans.append((len(done), len(done) + len(word)))
+            done += word
+            person = names.person(dice) if kind.lower() == "s" else person
+        position = slot.end()
+    done += form[position:]
+    is_lower = dice.random() < LOWER / 2 and len(done.lower()) == len(done)
+    return question, done.lower() if is_lower else done, spans
+
+
+class Examples:
+    """Features of words, and whether each is a part of a name."""
+
+    def __init__(self) -> None:
+        self.features: list[Any] = []
+        self.are_names: list[bool] = []
+
+    def add(self, question: str, text: str, spans: Spans) -> None:
+        """All words of a text that may be names."""
+        for word in name_candidates(text, question):
+            self.features.append(np.array(word.features))
+            self.are_names.append(any(a < word.end and word.start < b for a, b in spans))
+
+    def fitted(self, seed: int) -> Any:
+        """Weights by logistic regression, each with a step of its own (AdaGrad)."""
+        weights, squares = np.zeros(SIZE), np.full(SIZE, 1e-2)
+        order = np.arange(len(self.features))
+        for _ in range(ROUNDS):
+            np.random.default_rng(seed).shuffle(order)
+            for n in order:
+                places, sign = self.features[n], 1 if self.are_names[n] else -1
+                margin = sign * weights[places].sum()
+                if margin > 6:
+                    continue
+                slope = -sign / (1 + np.exp(margin))
+                squares[places] += slope * slope
+                weights[places] -= RATE * slope / np.sqrt(squares[places])
+        return weights
+
+
+def planted_examples(
+    dialogues: Sequence[Dialogue], planted: dict[str, Any], names: Names, dice: Random
+) -> Examples:
+    """Dialogues and sentences with planted people; those that name some, twice."""
+    examples, rare = Examples(), planted["rare"].split()
+    for dialogue in dialogues:
+        for _ in range(2):
+            question = ""
+            turns = list(planted_dialogue(dialogue, names, rare, dice))
+            for text, spans in turns:
+                examples.add(question, text, spans)
+                question = text
+            if not any(spans for _, spans in turns):
+                break
+    pools = {name: planted[name].split() for name in ("P", "T")}
+    for _ in range(SENTENCES):
+        for form in (*planted["people"], *planted["nobody"]):
+            examples.add(*planted_sentence(form, pools, names, dice))
+    return examples
+
+
+def main() -> None:
+    """Train, and write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus", nargs="+", type=Path, help="dialogues to plant names in")
+    parser.add_argument("--without", type=Path, help="a file whose words are planted nowhere")
+    parser.add_argument("--output", type=Path, default=WEIGHTS)
+    given = parser.parse_args()
+    planted = yaml.safe_load(PLANTED.read_text("utf-8"))
+    text = given.without.read_text("utf-8").lower() if given.without else ""
+    names = names_of(planted, frozenset(re.findall(r"[^\W\d_]+", text)))
+    dialogues = [d for path in given.corpus for d in read_dialogues(path)]
+    examples = planted_examples(dialogues, planted, names, Random(7))
+    weights = examples.fitted(1)
+    stored = np.clip(np.round(weights * SCALE), -128, 127).astype(int) + 128
+    given.output.write_bytes(compress(bytes(stored.tolist()), 9))
+    print(f"{len(examples.features)} words, {sum(examples.are_names)} of names: {given.output}")
+
+
+if __name__ == "__main__":
+    main()
