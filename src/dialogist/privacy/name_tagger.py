@@ -23,7 +23,7 @@ _LETTER = r"[^\W\d_\u4e00-\u9fff]"
 _TOKEN = re.compile(
     rf"\[[A-Z_]+[0-9]+\]|\w*[0-9]\w*|{_LETTER}+(?:['’-]{_LETTER}+)*|[^\w\s]|[\u4e00-\u9fff]"
 )
-_THRESHOLD = -8
+_THRESHOLD = -30
 _FAR = 120  # characters of a question that count
 
 
