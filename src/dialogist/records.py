@@ -220,8 +220,9 @@ class Statement:
     """A part of a summary: ``text`` is ``summary.text[start:end]``.
 
     ``evidence`` is the best first; of what is quoted it is all that the statement rests on.
-    ``reasons`` say in plain words why the verdict is what it is. ``importance``: how likely a
-    summary must hold the statement, not how likely it is true, so do not filter by it. ``profile``
+    ``reasons`` say in plain words why the verdict is what it is. ``probability``: how likely the
+    dialogue supports it, where a verifier says. ``importance``: how likely a summary must hold the
+    statement, not how likely it is true, so do not filter by it. ``profile``
     names the fields of the user profile that it rests on, such as ``profile.city``. ``owner`` and
     ``deadline`` are those of an action. ``replaced``: what the writer wrote and nothing supports,
     where a quote stands in its place.
@@ -234,6 +235,7 @@ class Statement:
     evidence: tuple[EvidenceSpan, ...] = ()
     verdict: Verdict = "unverified"
     reasons: tuple[str, ...] = ()
+    probability: float | None = field(default=None, metadata=_IF_KNOWN)
     importance: float | None = None
     profile: tuple[str, ...] = ()
     owner: str = ""

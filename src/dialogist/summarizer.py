@@ -108,8 +108,8 @@ class Summarizer:
         self.writer = open_writer(writer) if isinstance(writer, str) else writer
         self.verifier: Verifier | None = None
         if isinstance(verifier, str):
-            if verifier != "auto" or hasattr(self.writer, "chat"):
-                from dialogist.writers.asking import open_verifier
+            if verifier != "auto" or self.writer.name != "highlights":  # its quotes are no claims
+                from dialogist.writers import open_verifier
 
                 self.verifier = open_verifier(verifier, self.writer)
         else:

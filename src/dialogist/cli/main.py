@@ -24,6 +24,7 @@ from dialogist.errors import ConfigError, DialogistError, Stopped, how_to_instal
 COMMANDS = {
     "summarize": ("Summaries", "summarize_command:summarize_files"),
     "batch": ("Summaries", "batch_command:batch"),
+    "verify": ("Summaries", "verify_command:verify"),
     "forms": ("Summaries", "forms_command:app"),
     "writers": ("Summaries", "writers_command:writers"),
     "mask": ("Summaries", "mask_command:mask"),
@@ -62,6 +63,10 @@ EXAMPLES = {
         "dialogist batch calls.jsonl.gz --sample 5",
         "dialogist batch 'calls/*.jsonl' --output summaries --workers 4",
         "dialogist batch 'sqlite:///desk.db#calls' --output summaries --format parquet",
+    ),
+    "verify": (
+        "dialogist verify summaries.jsonl --on calls.jsonl",
+        "dialogist verify minutes.txt --on meeting.vtt --output statements.html",
     ),
     "writers": ("dialogist writers", "dialogist writers llamacpp:8081"),
     "mask": (

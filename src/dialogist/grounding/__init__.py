@@ -78,8 +78,10 @@ def _judged(
     judged = []
     for n, statement in enumerate(statements):
         if statement.verdict != "quoted":
-            verdict, reasons = _verdict(statement, complaints[n], judgements.get(n))
-            statement = replace(statement, verdict=verdict, reasons=reasons)
+            judgement = judgements.get(n)
+            verdict, reasons = _verdict(statement, complaints[n], judgement)
+            chance = judgement.probability if judgement is not None else None
+            statement = replace(statement, verdict=verdict, reasons=reasons, probability=chance)
         judged.append(statement)
     return judged
 

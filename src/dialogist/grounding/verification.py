@@ -39,8 +39,8 @@ class Verifier(Protocol):
 
 
 VerifyMode: TypeAlias = Literal["auto", "model", "local", "rules"]
-"""Who judges: the writer's own language model where there is one (auto), it or an error (model), a
-verifier of this machine (local; until one is trained the sure rules), the sure rules alone."""
+"""Who judges: the writer's own language model where there is one, else the verifier of this machine
+(auto), the model or an error (model), that verifier (local), the sure rules alone (rules)."""
 
 
 class SureRules:

@@ -66,7 +66,7 @@ def name_candidates(text: str, question: str) -> Iterator[NameCandidate]:
         if _may_be_name(word):
             end = tokens[i].end() - 2 * (word[-2:] in ("'s", "’s"))
             told = [asked, ("C" if has_capitals else "l") + language]
-            places = [crc32(f.encode()) % SIZE for f in _features(words, i, *told)]
+            places = [crc32(f.encode(errors="replace")) % SIZE for f in _features(words, i, *told)]
             yield NameCandidate(tokens[i].start(), end, places)
 
 

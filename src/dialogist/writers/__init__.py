@@ -14,12 +14,16 @@ from dialogist.records import Dialogue, Draft, Sent, SummaryOptions, WriterOutpu
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form
+    from dialogist.grounding.verification import Verifier
 
 WRITERS = "dialogist.writers"
 """The group of entry points by which other packages offer writers.
 
 Each is called with what follows the colon of its name and returns a `Writer`.
 """
+
+VERIFIERS = "dialogist.verifiers"
+"""The same of verifiers: what is called returns a `dialogist.grounding.verification.Verifier`."""
 
 OWN_WRITERS = {
     "highlights": "dialogist.highlights.writer:open_highlights",
@@ -134,3 +138,32 @@ def writer_names(
     if prompt and named == writer:
         raise UsageError("--prompt goes with a --writer that is a language model")
     return named, with_settings(verifier, shared) if verifier else verify
+
+
+def open_verifier(mode: str, writer: Writer) -> "Verifier | None":
+    """The verifier of a `VerifyMode`, of another package (`VERIFIERS`), or behind the name of a
+    writer that is a language model; None: the sure rules alone.
+
+    Raises:
+        UsageError: there is no such mode, and no language model of that name.
+    """
+    if mode == "rules":
+        return None
+    kind, colon, rest = mode.partition(":")
+    if colon:
+        from dialogist.plugins import plugin  # slow to load, and seldom needed
+
+        opened = plugin(VERIFIERS, kind)
+        if opened is not None:
+            return cast("Verifier", opened(rest))
+    asked = writer if mode in ("auto", "model", "local") else open_writer(mode)
+    chat = getattr(asked, "chat", None) if mode != "local" else None
+    if chat is not None:
+        from dialogist.writers.asking import AskingVerifier
+
+        return AskingVerifier(chat)
+    if mode in ("auto", "local"):
+        from dialogist.grounding.local_verifier import local_verifier
+
+        return local_verifier()
+    raise UsageError(f"{asked.name} is no language model: name one with --verifier")

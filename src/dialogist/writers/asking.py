@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dialogist.errors import UsageError
 from dialogist.grounding import claim_of
 from dialogist.grounding.evidence import find_evidence
-from dialogist.grounding.verification import Judgement, Verifier
+from dialogist.grounding.verification import Judgement
 from dialogist.plain_text import printable
 from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Statement, Verdict
-from dialogist.writers import Writer, open_writer
 from dialogist.writers.answers import objects_in, without_thoughts
 from dialogist.writers.chat import CHARACTERS_A_TOKEN, prompt_text
 from dialogist.writers.language_model import numbered_lines
@@ -110,8 +108,8 @@ class AskingVerifier:
 def _judgement(verdict: str, reason: str) -> Judgement:
     known = _VERDICTS.get(verdict.strip().lower().replace("_", " "))
     if known == "supported":
-        return Judgement("supported", (), 1.0)
-    return Judgement(known or "doubtful", (reason or "not said in these words",), 0.0)
+        return Judgement("supported")
+    return Judgement(known or "doubtful", (reason or "not said in these words",))
 
 
 def _lines_of(dialogue: Dialogue, statement: Statement) -> set[int]:
@@ -133,21 +131,3 @@ def _with_gaps(dialogue: Dialogue, numbers: Sequence[int]) -> Iterator[str]:
             yield "..."
         yield from numbered_lines(dialogue, [number])
         last = number
-
-
-def open_verifier(mode: str, writer: Writer) -> Verifier | None:
-    """The verifier of a `VerifyMode`, or behind the name of a writer that is a language model;
-    None: the sure rules alone.
-
-    Raises:
-        UsageError: there is no such mode, and no language model of that name.
-    """
-    if mode in ("local", "rules"):
-        return None
-    asked = writer if mode in ("auto", "model") else open_writer(mode)
-    chat = getattr(asked, "chat", None)
-    if chat is None:
-        if mode == "auto":
-            return None
-        raise UsageError(f"{asked.name} is no language model: name one with --verifier")
-    return AskingVerifier(chat)

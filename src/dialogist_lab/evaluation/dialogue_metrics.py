@@ -10,8 +10,11 @@ from typing import Any
 from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.forms.key_points import RulePack
+from dialogist.grounding import ground
+from dialogist.grounding.local_verifier import local_verifier
 from dialogist.grounding.verification import SureRules
 from dialogist.language.tokens import split_sentences, words_in
+from dialogist.records import Draft
 from dialogist_lab.evaluation.metric import Case, Metric, MetricColumn, mean_of, share_of
 from dialogist_lab.evaluation.rouge_bleu import Bleu
 
@@ -37,6 +40,29 @@ class Support(Metric):
         sentences = split_sentences(case.prediction)
         wrong = sum(bool(rules.complaints(sentence)) for sentence in sentences)
         return (*share_of(wrong > 0, 1), *share_of(wrong, len(sentences)))
+
+
+class Supported(Metric):
+    """Sentences of outputs that a verifier accepts, by the lines that the finder finds for them."""
+
+    name = "support"
+    columns = (
+        MetricColumn("support.statements", "Supported statements", "higher"),
+        MetricColumn("support.all", "All supported", "higher"),
+    )
+
+    def __init__(self) -> None:
+        self._verifier = local_verifier()
+        self.signature = f"support 1 | verifier: {self._verifier.name} | statements: sentences"
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; none where there is no dialogue."""
+        if case.dialogue is None:
+            return (0.0,) * 4
+        drafts = [Draft(sentence) for sentence in split_sentences(case.prediction)]
+        judged = ground(case.dialogue, drafts, self._verifier)
+        right = sum(statement.verdict == "supported" for statement in judged)
+        return (*share_of(right, len(judged)), *share_of(right == len(judged), 1))
 
 
 _COPIED = 3  # words: what a summary shares with a foreign dialogue is hardly ever as long

@@ -20,7 +20,13 @@ from dialogist_lab.evaluation.cautions import (
     overlap_cautions,
     table_cautions,
 )
-from dialogist_lab.evaluation.dialogue_metrics import Copying, EventOrder, KeyPoints, Support
+from dialogist_lab.evaluation.dialogue_metrics import (
+    Copying,
+    EventOrder,
+    KeyPoints,
+    Support,
+    Supported,
+)
 from dialogist_lab.evaluation.meteor_bertscore import BertScore, Meteor
 from dialogist_lab.evaluation.metric import (
     SIGNATURE,
@@ -75,6 +81,7 @@ def make_metrics(
         "meteor": Meteor,
         "bertscore": lambda: BertScore(encoder or Path()),
         "faithfulness": Support,
+        "support": Supported,
         "copying": Copying,
         "order": EventOrder,
         "key-points": lambda: KeyPoints(load_pack(pack or ""), references),

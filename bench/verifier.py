@@ -1,0 +1,229 @@
+"""What the verifier of this machine tells apart: results/verifier.json, and its picture.
+
+PYTHONPATH=src python bench/verifier.py --data ../shared/data
+
+Judged statements of writers and dialogues that training never saw (`VALIDATION`), the planted ones
+of tests/recordings, of a writer who has seen nothing of it, and what small language models wrote
+(corpus/statements/small.jsonl, dialogues ``validation``). The finder gives the lines, as for a
+writer who cites none.
+"""
+
+import argparse
+import json
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.grounding.evidence import find_evidence
+from dialogist.grounding.local_verifier import BUNDLED_VERIFIER, LABELS, LocalVerifier
+from dialogist.grounding.verification import SureRules
+from dialogist.records import Dialogue, Utterance
+from dialogist_lab.verifier.judged import VALIDATION, JudgedDialogue, JudgedStatement, read_judged
+
+RECORDINGS = Path("tests/recordings")
+RESULTS = Path("results/verifier.json")
+ALARMS = 0.05  # of the true statements
+BINS = 10
+Floats = NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """Of statements: what they are, the kind of their dialogue, how likely they are supported, and
+    how many complaints the sure rules have."""
+
+    labels: list[str]
+    kinds: list[str]
+    chances: Floats
+    complaints: Floats
+
+
+def planted() -> Iterator[JudgedDialogue]:
+    """The true and false statements of the recordings."""
+    dialogues, planted = (
+        [json.loads(line) for line in (RECORDINGS / name).read_text("utf-8").splitlines()]
+        for name in ("dialogues.jsonl", "planted.jsonl")
+    )
+    turns = {record["id"]: record["turns"] for record in dialogues}
+    for record in planted:
+        said = tuple(Utterance(*turn) for turn in turns[record["id"]])
+        yield JudgedDialogue(
+            Dialogue(said, id=record["id"]),
+            "planted",
+            tuple(
+                JudgedStatement(s["text"], tuple(n - 1 for n in s["lines"]), s["kind"])
+                for s in record["statements"]
+            ),
+        )
+
+
+def judged(verifier: LocalVerifier, dialogues: Sequence[JudgedDialogue], cited: bool) -> Judged:
+    """All statements of some dialogues."""
+    labels, kinds, chances, complaints = [], [], [], []
+    for one in dialogues:
+        rules = SureRules(one.dialogue.utterances)
+        claims = []
+        for s in one.statements:
+            found = find_evidence(one.dialogue, s.text, s.lines if cited else ())
+            claims.append((s.text, list(dict.fromkeys(e.utterance for e in found))))
+            complaints.append(len(rules.complaints(s.text)))
+        labels += [s.label for s in one.statements]
+        kinds += [one.dialogue.id.partition("/")[0]] * len(claims)
+        chances += verifier.probabilities(one.dialogue, claims)[:, 0].tolist()
+    return Judged(labels, kinds, np.array(chances), np.array(complaints, float))
+
+
+def area(true: Floats, false: Floats) -> float:
+    """Under the ROC curve: how often a true one has the greater chance; a tie is half."""
+    if not len(true) or not len(false):
+        return float("nan")
+    ordered = np.sort(false)
+    below = np.searchsorted(ordered, true) + np.searchsorted(ordered, true, side="right")
+    return float(below.mean() / 2 / len(false))
+
+
+def figures(found: Judged, verifier: LocalVerifier) -> dict[str, Any]:
+    """Areas, what is caught at few false alarms, verdicts, and calibration."""
+    labels, chances = np.array(found.labels), found.chances
+    true, false = chances[labels == "true"], chances[(labels != "true") & (labels != "partial")]
+    supported, refused = verifier.thresholds
+    rules = -found.complaints
+    whole = labels != "partial"
+    edges = np.linspace(0, 1, BINS + 1)
+    bins = []
+    for low, high in pairwise(edges):
+        inside = whole & (chances >= low) & ((chances < high) | (high == 1))
+        if inside.sum():
+            share = (labels[inside] == "true").mean()
+            bins.append(
+                [round(float(chances[inside].mean()), 3), round(float(share), 3), int(inside.sum())]
+            )
+    error = sum(n * abs(told - is_) for told, is_, n in bins) / max(1, whole.sum())
+    by_dialogue = {
+        kind: round(
+            area(
+                *(
+                    chances[(np.array(found.kinds) == kind) & which]
+                    for which in (labels == "true", whole & (labels != "true"))
+                )
+            ),
+            3,
+        )
+        for kind in sorted(set(found.kinds))
+    }
+    return {
+        "true": len(true),
+        "false": len(false),
+        "area": round(area(true, false), 3),
+        "area_of_rules": round(area(rules[labels == "true"], rules[whole & (labels != "true")]), 3),
+        "caught": round(float((false < np.quantile(true, ALARMS)).mean()), 3),
+        "area_by_kind": {
+            kind: round(area(true, chances[labels == kind]), 3)
+            for kind in LABELS
+            if kind != "true" and (labels == kind).any()
+        },
+        "area_by_dialogues": by_dialogue,
+        "supported": [round(float((group >= supported).mean()), 3) for group in (true, false)],
+        "refused": [round(float((group <= refused).mean()), 3) for group in (true, false)],
+        "calibration": bins,
+        "calibration_error": round(float(error), 3),
+    }
+
+
+def speed(verifier: LocalVerifier, dialogues: Sequence[JudgedDialogue]) -> float:
+    """Milliseconds a statement, six of a dialogue at a time."""
+    count, begun = 0, time.process_time()
+    for one in dialogues[:100]:
+        claims = [(s.text, s.lines) for s in one.statements[:6]]
+        verifier.probabilities(one.dialogue, claims)
+        count += len(claims)
+    return (time.process_time() - begun) / count * 1000
+
+
+def picture(sets: Mapping[str, Judged], file: Path) -> None:
+    """ROC curves by kind of falsehood, and what chances mean."""
+    matplotlib.use("svg")
+    from matplotlib import pyplot as plot
+
+    figure, (left, right) = plot.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+    first = next(iter(sets.values()))
+    labels = np.array(first.labels)
+    true = np.sort(first.chances[labels == "true"])
+    alarms = np.arange(len(true)) / len(true)
+    for kind in LABELS:
+        if kind != "true" and (labels == kind).any():
+            own = np.sort(first.chances[labels == kind])
+            left.plot(alarms, np.searchsorted(own, true) / len(own), label=kind, lw=1.2)
+    left.plot([0, 1], [0, 1], "k:", lw=0.8)
+    left.set(
+        xlabel="true statements below the threshold", ylabel="false ones below it", title="By kind"
+    )
+    left.legend(fontsize=8, loc="lower right")
+    for name, found in sets.items():
+        kept = np.array(found.labels) != "partial"
+        chances, is_true = found.chances[kept], (np.array(found.labels) == "true")[kept]
+        places = np.minimum((chances * BINS).astype(int), BINS - 1)
+        points = [
+            (chances[places == n].mean(), is_true[places == n].mean())
+            for n in range(BINS)
+            if (places == n).sum() > 9
+        ]
+        right.plot(*zip(*points, strict=True), marker="o", ms=4, label=name)
+    right.plot([0, 1], [0, 1], "k:", lw=0.8)
+    right.set(xlabel="chance", ylabel="share that is true", title="What a chance means")
+    right.legend(fontsize=8)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def main() -> None:
+    """Measure, and write results and picture."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--data", type=Path, help="public dialogues")
+    parser.add_argument("--folder", type=Path, default=BUNDLED_VERIFIER)
+    parser.add_argument("--cited", action="store_true", help="give the lines that writers cite")
+    parser.add_argument("--no-store", action="store_true")
+    arguments = parser.parse_args()
+    files = sorted(Path("corpus/statements").glob("w*.jsonl"))
+    known = [
+        one
+        for one in read_judged(files, Path("corpus"), arguments.data)
+        if one.writer in VALIDATION
+    ]
+    small = [
+        one
+        for one in read_judged(
+            [Path("corpus/statements/small.jsonl")], Path("corpus"), arguments.data
+        )
+        if one.writer.endswith("-validation")
+    ]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    verifier = LocalVerifier(arguments.folder)
+    milliseconds = speed(verifier, known)
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    groups: dict[str, Sequence[JudgedDialogue]] = defaultdict(list)
+    groups |= {"other writers": known, "planted": list(planted()), "small models": small}
+    sets = {
+        name: judged(verifier, group, arguments.cited) for name, group in groups.items() if group
+    }
+    stored = {
+        "sets": {name: figures(found, verifier) for name, found in sets.items()},
+        "thresholds": verifier.thresholds,
+        "milliseconds": round(milliseconds, 1),
+        "memory_mb": round(memory),
+    }
+    print(json.dumps(stored, indent=1))
+    if not arguments.no_store:
+        kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(kept | stored, indent=1) + "\n", encoding="utf-8")
+        picture(sets, Path("docs/images/verifier.svg"))
+
+
+if __name__ == "__main__":
+    main()

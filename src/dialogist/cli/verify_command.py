@@ -1,0 +1,130 @@
+"""``dialogist verify``: what of summaries that anybody wrote their dialogues support."""
+
+import html
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dialogist.cli.console import note, tell_failures
+from dialogist.cli.flags import FORMAT_HELP, OutputFile, Quiet, ReadFlags, Strict, grouped, in_panel
+from dialogist.cli.inputs import InputReading, sources_of
+from dialogist.cli.output_formats import output_format_of, output_to
+from dialogist.language.tokens import counted
+from dialogist.records import SummaryOptions
+
+if TYPE_CHECKING:
+    from dialogist.summarizer import Result
+
+Verified = StrEnum("Verified", ["text", "csv", "jsonl", "html"])
+_COLUMNS = ("dialogue", "statement", "verdict", "probability", "reason", "lines", "said")
+_WORST_FIRST = ("contradicted", "doubtful", "unverified", "supported", "quoted")
+_PAGE = Path(__file__).parent.parent / "assets" / "verifier" / "statements.html"
+
+
+@grouped
+def verify(
+    read: ReadFlags,
+    summaries: Annotated[
+        Path, typer.Argument(help="Summaries: JSON lines with id and summary, or a text.")
+    ],
+    on: Annotated[list[Path], typer.Option(help="Their dialogues. Repeatable.")],
+    verifier: Annotated[
+        str,
+        typer.Option(
+            help="Who judges: local (this machine's own), rules, nli:FOLDER, or a language model, "
+            "named as for --writer."
+        ),
+    ] = "local",
+    output: OutputFile = None,
+    format: Annotated[
+        Verified | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
+    ] = None,
+    quiet: Quiet = False,
+    strict: Strict = False,
+) -> int:
+    """Judge each statement of summaries by its dialogue: a table with the lines, worst first."""
+    from dialogist.render import csv_row
+    from dialogist.summarizer import Summarizer
+    from dialogist.writers.written_file import open_written_file
+
+    kind = output_format_of(output, format, Verified.text)
+    summarizer = Summarizer(open_written_file(str(summaries)), verifier)
+    tell_failures(lines=not strict)
+    reading = InputReading(read.options(strict))
+    dialogues = reading.dialogues(sources_of(on, output))
+    rows: list[dict[str, Any]] = []
+    failed = 0
+    for result in summarizer.results(dialogues, SummaryOptions(unsupported="mark")):
+        failed += result.summary.status == "error"
+        rows += _rows(result)
+    rows.sort(key=_worst)
+    counts = Counter(row["verdict"] for row in rows)
+    told = ", ".join(f"{counts[v]} {v}" for v in _WORST_FIRST if counts[v])
+    with output_to(output, mark=kind is Verified.csv):
+        if kind is Verified.html:
+            typer.echo(_page(rows, f"{counted(len(rows), 'statements')}: {told}"), nl=False)
+        elif kind is Verified.csv:
+            sys.stdout.write(csv_row(_COLUMNS))
+            sys.stdout.writelines(csv_row(map(_in_cell, row.values())) for row in rows)
+        else:
+            for row in rows:
+                typer.echo(json.dumps(row, ensure_ascii=False) if kind == "jsonl" else _text(row))
+    note(f"{counted(len(rows), 'statements')}: {told or 'none'}", own=True)
+    if failed:
+        note(f"{counted(failed, 'dialogues')} failed; the others are done", own=True)
+    return max(reading.finish(), 3 if failed else 0)
+
+
+def _rows(result: "Result") -> Iterator[dict[str, Any]]:
+    for statement in result.summary.statements:
+        numbers = sorted({span.utterance for span in statement.evidence})
+        said = [result.dialogue.utterances[number] for number in numbers]
+        values = (
+            *(result.summary.id, statement.text, statement.verdict, statement.probability),
+            *("; ".join(statement.reasons), [number + 1 for number in numbers]),
+            [f"{u.speaker}: {u.text}" if u.speaker else u.text for u in said],
+        )
+        yield dict(zip(_COLUMNS, values, strict=True))
+
+
+def _worst(row: dict[str, Any]) -> tuple[int, float]:
+    chance = row["probability"]
+    return _WORST_FIRST.index(row["verdict"]), 0.5 if chance is None else chance
+
+
+def _in_cell(value: object) -> object:
+    return " | ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _text(row: dict[str, Any]) -> str:
+    from dialogist.plain_text import printable
+
+    chance = "" if row["probability"] is None else f" {row['probability']:.2f}"
+    reason = f": {row['reason']}" if row["reason"] else ""
+    lines = (f"[{n}] {said}" for n, said in zip(row["lines"], row["said"], strict=True))
+    head = f"{row['verdict']}{chance}{reason}", f"{row['dialogue']}: {row['statement']}"
+    return "\n    ".join(map(printable, (*head, *lines)))
+
+
+def _page(rows: Sequence[dict[str, Any]], counts: str) -> str:
+    cells = []
+    for row in rows:
+        chance = "" if row["probability"] is None else f" {row['probability']:.2f}"
+        said = "".join(
+            f"<blockquote>[{number}] {html.escape(text)}</blockquote>"
+            for number, text in zip(row["lines"], row["said"], strict=True)
+        )
+        cells.append(
+            f'<tr class="{row["verdict"]}"><td>{html.escape(row["statement"])}'
+            f"<td><b>{row['verdict']}</b>{chance}<br><small>{html.escape(row['reason'])}</small>"
+            f"<td>{said}<td><small>{html.escape(row['dialogue'])}</small>"
+        )
+    page = Template(_PAGE.read_text(encoding="utf-8"))
+    return page.substitute(counts=html.escape(counts), rows="\n".join(cells))

@@ -1,0 +1,126 @@
+"""Judged statements, and the dialogues that they are about.
+
+A line of a file is a dialogue: ``dialogue``, its id; ``writer``, who wrote the statements; and
+``statements``, each with a ``label`` (`LABELS` of `dialogist.grounding.local_verifier`), ``lines``
+from 1, and a ``text``. Ids begin with the set: ``corpus/`` are ours, the others public
+(../shared/data). One that ends in ``#40-64`` is that part of the utterances.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogist.errors import DataError
+from dialogist.records import Dialogue, Utterance
+
+_PART = re.compile(r"(.+)#(\d+)-(\d+)")
+_UNSURE = re.compile(r"</?UNSURE>|<[A-Z_/ ]+>")  # PriMock57's marks
+_MARK = re.compile(r"\s*\{\w+\}\s*")  # QMSum's: {disfmarker}
+_NOTE_LINE = re.compile(r"(?:\[([a-z_ ]+)\]|([A-Z][\w ]{2,20}):)\s*(.*)")
+
+VALIDATION = ("w07", "w14")
+"""Writers that training does not see, nor their dialogues."""
+
+Turns = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStatement:
+    """A statement, the numbers of the lines that its writer cites, and what it is."""
+
+    text: str
+    lines: tuple[int, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDialogue:
+    """A dialogue with the statements that one writer made about it."""
+
+    dialogue: Dialogue
+    writer: str
+    statements: tuple[JudgedStatement, ...]
+
+
+def read_judged(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterator[JudgedDialogue]:
+    """The judged dialogues of some files; those of public sets only where ``data`` is given.
+
+    Raises:
+        DataError: the dialogue of a line is in no file.
+    """
+    records = [record for file in files for record in _records(file)]
+    known = dialogues_of([record["dialogue"] for record in records], corpus, data)
+    for record in records:
+        if record["dialogue"] in known:
+            yield JudgedDialogue(
+                known[record["dialogue"]],
+                record["writer"],
+                tuple(
+                    JudgedStatement(s["text"], tuple(n - 1 for n in s["lines"]), s["label"])
+                    for s in record["statements"]
+                ),
+            )
+
+
+def dialogues_of(names: Sequence[str], corpus: Path, data: Path | None) -> dict[str, Dialogue]:
+    """The dialogues of some ids; those of public sets only where ``data`` is given.
+
+    Raises:
+        DataError: one is in no file.
+    """
+    known = dict(_dialogues(corpus, data, {name.partition("#")[0] for name in names}))
+    found = {}
+    for name in names:
+        part = _PART.fullmatch(name)
+        whole = known.get(part[1] if part else name)
+        if whole is not None:
+            turns = whole[int(part[2]) : int(part[3])] if part else whole
+            said = tuple(Utterance(speaker, text) for speaker, text in turns if text.strip())
+            found[name] = Dialogue(said, id=name)
+        elif data is not None or name.startswith("corpus/"):
+            raise DataError(f"{name}: no such dialogue in {corpus} or {data}")
+    return found
+
+
+def _dialogues(corpus: Path, data: Path | None, wanted: set[str]) -> Iterator[tuple[str, Turns]]:
+    for file in sorted(corpus.glob("*.jsonl")):
+        for record in _records(file):
+            yield f"corpus/{record['id']}", [(turn[0], turn[1]) for turn in record["turns"]]
+    if data is None:
+        return
+    for record in _records(data / "sgd_annotated" / "train.jsonl.gz"):
+        if (name := f"sgd/{record['id']}") in wanted:
+            names = {"USER": "User", "SYSTEM": "Assistant"}
+            yield name, [(names[turn["s"]], turn["t"]) for turn in record["turns"]]
+    for name in ("taskmaster", "woz", "camrest", "primock57"):
+        for record in _records(data / "pretrain" / f"{name}.jsonl.gz"):
+            if record["id"] in wanted:
+                yield record["id"], [(who, _UNSURE.sub("", text)) for who, text in record["turns"]]
+    for record in _records(data / "qmsum" / "train.jsonl.gz"):
+        if (name := f"qmsum/train/{record['id']}") in wanted:
+            yield name, [(who, _MARK.sub(" ", text).strip()) for who, text in record["turns"]]
+    for notes, key in (("mts_dialog", "id"), ("aci_bench", "encounter_id")):
+        for record in _records(data / notes / "train.jsonl"):
+            if (name := f"{notes}/train/{record[key]}") in wanted:
+                yield name, _turns_of(record["dialogue"])
+
+
+def _records(file: Path) -> Iterator[Mapping[str, Any]]:
+    data = file.read_bytes()
+    text = gzip.decompress(data) if file.suffix == ".gz" else data
+    return (json.loads(line) for line in text.decode("utf-8").split("\n") if line)
+
+
+def _turns_of(text: str) -> Turns:
+    """``Doctor: How are you?`` and ``[doctor] how are you ?``, a line an utterance."""
+    turns: Turns = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if match := _NOTE_LINE.fullmatch(line):
+            turns.append(((match[1] or match[2]).strip().capitalize(), match[3]))
+        elif turns:
+            turns[-1] = (turns[-1][0], f"{turns[-1][1]} {line}")
+    return turns

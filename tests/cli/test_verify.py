@@ -1,0 +1,78 @@
+"""``verify``: summaries of anybody, judged by their dialogues."""
+
+import csv
+import io
+import json
+
+import pytest
+
+CALL = """Agent: Thanks for calling Northlink, this is Priya.
+Customer: My broadband has been dropping every evening since Sunday.
+Agent: I can send an engineer on Thursday between one and five.
+Customer: Make it after two and we have a deal.
+Agent: After two it is. If nobody is home there is a 40 pound charge.
+"""
+SUMMARY = "The broadband drops every evening.\nNobody home costs 80 pounds.\n"
+
+
+@pytest.fixture
+def verified(dialogist, tmp_path):
+    (tmp_path / "call.txt").write_text(CALL)
+    (tmp_path / "summary.txt").write_text(SUMMARY)
+
+    def run(*flags, summaries="summary.txt"):
+        return dialogist("verify", summaries, "--on", "call.txt", *flags)
+
+    return run
+
+
+def test_the_worst_comes_first_with_its_lines(verified):
+    done = verified("--format", "jsonl")
+    assert done.returncode == 0, done.err
+    worst, other = map(json.loads, done.out.splitlines())
+    assert worst["verdict"] == "contradicted"
+    assert worst["reason"] == "nobody says 80"
+    assert worst["lines"] == [5]
+    assert worst["said"] == [CALL.splitlines()[4]]
+    assert other["statement"] == "The broadband drops every evening."
+    assert 0 <= other["probability"] <= 1
+    assert "2 statements: 1 contradicted" in done.err
+
+
+def test_a_table_a_page_and_a_text(verified):
+    rows = list(csv.reader(io.StringIO(verified("--format", "csv").out)))
+    assert rows[0][:3] == ["dialogue", "statement", "verdict"]
+    assert rows[1][1] == "Nobody home costs 80 pounds."
+    page = verified("--format", "html").out
+    assert '<tr class="contradicted"><td>Nobody home costs 80 pounds.' in page
+    assert "$" not in page
+    text = verified().out
+    assert text.startswith("contradicted")
+    assert "\n    [5] Agent: After two it is." in text
+
+
+def test_rules_alone_leave_the_rest_unverified(verified):
+    rows = verified("--verifier", "rules", "--format", "jsonl").out.splitlines()
+    assert [json.loads(row)["verdict"] for row in rows] == ["contradicted", "unverified"]
+
+
+@pytest.mark.parametrize(
+    ("records", "code", "told"),
+    [
+        ([{"id": "call", "summary": "Hi."}, {"id": "call", "summary": "Ho."}], 2, "second summary"),
+        ([{"id": "other", "summary": "Hi."}, {"id": "more", "summary": "Ho."}], 3, "no summary of"),
+        ([{"id": "call"}], 2, "holds no summary"),
+    ],
+)
+def test_what_cannot_be_judged_is_told(verified, tmp_path, records, code, told):
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (tmp_path / "summaries.jsonl").write_text(lines)
+    done = verified(summaries="summaries.jsonl")
+    assert done.returncode == code
+    assert told in done.err
+
+
+def test_a_verifier_that_is_none(verified):
+    done = verified("--verifier", "loacl")
+    assert done.returncode == 2
+    assert "loacl" in done.err

@@ -1,0 +1,208 @@
+"""The verifier is trained, interrupted, exported and read by the tool; those of the field adapt."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+import transformers
+from tokenizers import models, normalizers, pre_tokenizers
+
+from dialogist.errors import ModelError
+from dialogist.grounding import ground
+from dialogist.grounding.local_verifier import LABELS, LocalVerifier, StatementEncoder
+from dialogist.grounding.verification import Judgement
+from dialogist.records import Dialogue, Draft, Statement, Utterance
+from dialogist.writers import open_verifier
+from dialogist_lab.evaluation.dialogue_metrics import Supported
+from dialogist_lab.evaluation.metric import Case
+from dialogist_lab.verifier.corruption import corrupted
+from dialogist_lab.verifier.export import Calibration, calibrated, export_verifier
+from dialogist_lab.verifier.judged import read_judged
+from dialogist_lab.verifier.verifier_training import Passes, VerifierNetwork, logits_of
+
+TALK = Dialogue(
+    (
+        Utterance("Mina", "Can you come on Tuesday?"),
+        Utterance("Tom", "No, Thursday at 9."),
+        Utterance("Mina", "Fine, Thursday. Bring the blue ladder."),
+    ),
+    id="t1",
+)
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny encoder."""
+    folder = tmp_path_factory.mktemp("encoder")
+    vocabulary = [*MARKS, *"abcdefghijklmnopqrstuvwxyz0123456789.,:?"]
+    vocabulary += [f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary))
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        **SIZES, intermediate_size=16, max_position_embeddings=512, vocab_size=len(vocabulary)
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dialogues, and statements of a writer to learn from and of one for validation."""
+    folder = tmp_path_factory.mktemp("corpus")
+    turns = [[u.speaker, u.text] for u in TALK.utterances]
+    (folder / "w1.jsonl").write_text(json.dumps({"id": "t1", "turns": turns}) + "\n")
+    statements = [
+        {"label": "true", "lines": [2, 3], "text": "They agreed on Thursday at 9."},
+        {"label": "stale", "lines": [1], "text": "Tom comes on Tuesday."},
+        {"label": "role", "lines": [3], "text": "Tom asks Mina to bring the ladder."},
+    ]
+    records = [
+        {"dialogue": name, "writer": writer, "statements": statements}
+        for writer in ("w01", "w07")
+        for name in ("corpus/t1", "corpus/t1#1-3", "woz/1")
+    ]
+    for record in records:
+        if "#" in record["dialogue"]:
+            record["statements"] = [{"label": "true", "lines": [1], "text": "It is Thursday."}]
+    (folder / "w01.jsonl.statements").write_text("".join(json.dumps(r) + "\n" for r in records))
+    return folder
+
+
+@pytest.mark.filterwarnings("default")  # of the exporter, about itself
+def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path: Path) -> None:
+    statements, output = corpus / "w01.jsonl.statements", tmp_path / "verifier"
+
+    def run(epochs: int) -> str:
+        command = [sys.executable, "-m", "dialogist_lab.verifier", str(statements)]
+        command += ["--corpus", str(corpus), "--start", str(start), "--output", str(output)]
+        command += ["--epochs", str(epochs), "--checkpoint", str(tmp_path / "checkpoint.pt")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    assert "2 dialogues, 4 statements" in run(2)  # woz is public, and --data not given
+    assert "epoch" not in run(2)  # the checkpoint has both epochs
+    network = VerifierNetwork(start)
+    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    network.load_state_dict(state["network"])
+    verifier = LocalVerifier(output)
+    judged = list(read_judged([statements], corpus, None))
+    encoder = StatementEncoder((start / "vocab.txt").read_text().split("\n"))
+    passes = Passes(encoder, judged[:1]).of(cited=1.0)
+    expected = logits_of(network, passes)
+    claims = [(s.text, s.lines) for s in judged[0].statements]
+    chances = verifier.probabilities(judged[0].dialogue, claims)
+    assert chances.shape == (3, len(LABELS))
+    np.testing.assert_allclose(chances.sum(1), 1, rtol=1e-4)
+    export_verifier(network, Calibration(1.0, 0.0, 0.9, 0.1), start, output)
+    verifier = LocalVerifier(output)
+    assert verifier.thresholds == (0.9, 0.1)
+    chances = verifier.probabilities(judged[0].dialogue, claims)
+    np.testing.assert_allclose(chances, expected.softmax(-1), atol=0.01)  # of 8 bits
+
+
+def test_a_word_makes_a_true_statement_false() -> None:
+    import random
+
+    text = "Mina agreed to Thursday at 9."
+    for seed in range(30):
+        changed = corrupted(text, TALK, random.Random(seed))
+        assert changed is not None
+        new, (begin, end) = changed
+        assert new != text
+        assert new[:begin] == text[:begin]
+        assert text.endswith(new[end:])
+    assert corrupted("...", TALK, random.Random(1)) is None
+
+
+def test_thresholds_keep_their_precision() -> None:
+    draw = torch.Generator().manual_seed(1)
+    labels = (torch.rand(4000, generator=draw) < 0.5).long()
+    logits = torch.zeros(4000, len(LABELS))
+    logits[:, 0] = 2.0 * (labels == 0) + torch.randn(4000, generator=draw)
+    found = calibrated(logits, labels)
+    chances = found.chances(logits)[:, 0]
+    assert (labels[chances >= found.supported] == 0).float().mean() >= 0.945
+    assert (labels[chances <= found.refused] != 0).float().mean() >= 0.945
+    assert found.refused < found.supported
+
+
+def test_support_counts_what_the_verifier_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Half:
+        name = "half"
+
+        def verify(self, dialogue: Dialogue, statements: list[Statement]) -> list[Judgement]:
+            return [Judgement("supported" if "9" in s.text else "doubtful") for s in statements]
+
+    monkeypatch.setattr("dialogist_lab.evaluation.dialogue_metrics.local_verifier", Half)
+    metric = Supported()
+    case = Case("They meet on Thursday at 9. Tom brings the ladder.", ("",), TALK)
+    assert list(metric.measure(case)) == [100, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "labels", [["contradiction", "entailment", "neutral"], ["LABEL_0", "LABEL_1"]]
+)
+def test_an_entailment_model_of_the_hub_judges(tmp_path: Path, labels: list[str]) -> None:
+    folder = tiny_classifier(tmp_path, labels)
+    verifier = open_verifier(f"nli:{folder}", None)  # type: ignore[arg-type]
+    assert verifier is not None
+    drafts = [Draft("They agreed on Thursday."), Draft("Tom brings a blue ladder.", (2,))]
+    for statement in ground(TALK, drafts, verifier):
+        assert statement.verdict in ("supported", "doubtful")
+        assert statement.probability is not None
+        assert (statement.verdict == "supported") == (statement.probability >= 0.5)
+
+
+def test_minicheck_t5_answers_one_or_zero(tmp_path: Path) -> None:
+    tokenizer(tmp_path)
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    torch.manual_seed(1)
+    transformers.T5ForConditionalGeneration(
+        transformers.T5Config(**sizes, vocab_size=60, decoder_start_token_id=0)
+    ).save_pretrained(tmp_path)
+    verifier = open_verifier(f"nli:{tmp_path}", None)  # type: ignore[arg-type]
+    assert verifier is not None
+    [statement] = ground(TALK, [Draft("They agreed on Thursday.")], verifier)
+    assert statement.probability is not None
+    assert 0 < statement.probability < 1
+
+
+@pytest.mark.parametrize("labels", [None, ["a", "b", "c"]])
+def test_what_is_no_entailment_model_says_so(tmp_path: Path, labels: list[str] | None) -> None:
+    path = tmp_path / "no"
+    if labels is not None:
+        path = tiny_classifier(tmp_path, labels)
+    with pytest.raises(ModelError, match=r"nli:.*(cannot be loaded|none of its classes)"):
+        open_verifier(f"nli:{path}", None)  # type: ignore[arg-type]
+
+
+def tokenizer(folder: Path) -> None:
+    vocabulary = {t: i for i, t in enumerate([*MARKS, *"abcdefghijklmnopqrstuvwxyz0123456789.,:?"])}
+    made = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="[PAD]", unk_token="[UNK]", model_max_length=128
+    ).save_pretrained(folder)
+
+
+def tiny_classifier(folder: Path, labels: list[str]) -> Path:
+    tokenizer(folder)
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        **SIZES,
+        intermediate_size=16,
+        vocab_size=60,
+        id2label=dict(enumerate(labels)),
+        label2id={label: n for n, label in enumerate(labels)},
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
