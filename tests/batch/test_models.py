@@ -95,8 +95,10 @@ def test_a_model_that_goes_away_ends_the_run_and_the_next_goes_on(
     server.faults.extend([{"content": BOTH}] * 20 + [401] * COUNT)
     flags = words(server, calls, "out", "at_once=2", tmp_path)
     away = dialogist(*flags, "--shard-size", "5")
-    assert (away.returncode, away.stderr.count(b"\n")) == (1, 1)
-    assert b"the key is refused" in away.stderr
+    assert away.returncode == 1
+    told = away.stderr.splitlines()  # and, by chance, of the dialogue that was on its way
+    assert len(told) == 1 or (len(told) == 2 and b"the run was stopped" in told[0])
+    assert b"the key is refused" in told[-1]
     server.faults.clear()
     server.requests.clear()
     again = dialogist(*flags, "--shard-size", "5")

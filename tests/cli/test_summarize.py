@@ -156,7 +156,7 @@ def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monk
     turn = {"speaker": "Ann", "text": "We all meet at the gym, is that fine?"}
     lines = [json.dumps({"id": name, "turns": [turn]}) for name in ("gym", "poison", "park")]
     (tmp_path / "talks.jsonl").write_text("\n".join(lines))
-    result = dialogist("summarize", "talks.jsonl", "-f", "jsonl")
+    result = dialogist("summarize", "talks.jsonl", "-f", "jsonl", "--verify", "rules")
     assert result.returncode == 3
     assert [json.loads(line)["status"] for line in result.out.splitlines()] == [
         "unchecked",
