@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tokenizers
 import torch
 import transformers
+from safetensors.torch import load_file
 from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.errors import ModelError
@@ -20,10 +22,16 @@ from dialogist.records import Dialogue, Draft, Statement, Utterance
 from dialogist.writers import open_verifier
 from dialogist_lab.evaluation.dialogue_metrics import Supported
 from dialogist_lab.evaluation.metric import Case
+from dialogist_lab.verifier import verifier_training
 from dialogist_lab.verifier.corruption import corrupted
 from dialogist_lab.verifier.export import Calibration, calibrated, export_verifier
 from dialogist_lab.verifier.judged import read_judged
-from dialogist_lab.verifier.verifier_training import Passes, VerifierNetwork, logits_of
+from dialogist_lab.verifier.verifier_training import (
+    Passes,
+    VerifierNetwork,
+    logits_of,
+    train_verifier,
+)
 
 TALK = Dialogue(
     (
@@ -82,7 +90,12 @@ def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path
     def run(epochs: int) -> str:
         command = [sys.executable, "-m", "dialogist_lab.verifier", str(statements)]
         command += ["--corpus", str(corpus), "--start", str(start), "--output", str(output)]
-        command += ["--epochs", str(epochs), "--checkpoint", str(tmp_path / "checkpoint.pt")]
+        command += [
+            "--epochs",
+            str(epochs),
+            "--checkpoint",
+            str(tmp_path / "checkpoint.safetensors"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
@@ -90,8 +103,9 @@ def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path
     assert "2 dialogues, 4 statements" in run(2)  # woz is public, and --data not given
     assert "epoch" not in run(2)  # the checkpoint has both epochs
     network = VerifierNetwork(start)
-    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
-    network.load_state_dict(state["network"])
+    kept = load_file(tmp_path / "checkpoint.safetensors")
+    mark = "network."
+    network.load_state_dict({n.removeprefix(mark): v for n, v in kept.items() if mark in n})
     verifier = LocalVerifier(output)
     judged = list(read_judged([statements], corpus, None))
     encoder = StatementEncoder((start / "vocab.txt").read_text().split("\n"))
@@ -106,6 +120,27 @@ def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path
     assert verifier.thresholds == (0.9, 0.1)
     chances = verifier.probabilities(judged[0].dialogue, claims)
     np.testing.assert_allclose(chances, expected.softmax(-1), atol=0.01)  # of 8 bits
+
+
+def test_an_interrupted_training_ends_as_if_it_had_not_been(
+    start: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = list(read_judged([corpus / "w01.jsonl.statements"], corpus, None))
+    encoder = StatementEncoder((start / "vocab.txt").read_text().split("\n"))
+    passes, torn = Passes(encoder, judged), tmp_path / "torn"
+    whole = train_verifier(start, passes, 2, 1, tmp_path / "whole").state_dict()
+    keep = verifier_training._keep
+
+    def killed(*values: Any) -> None:
+        keep(*values)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(verifier_training, "_keep", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_verifier(start, passes, 2, 1, torn)
+    again = train_verifier(start, passes, 2, 1, torn).state_dict()
+    assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 
 def test_a_word_makes_a_true_statement_false() -> None:

@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--checkpoint", type=Path, default=Path("build/verifier.pt"))
+    parser.add_argument("--checkpoint", type=Path, default=Path("build/verifier.safetensors"))
     parser.add_argument("--output", type=Path, required=True, help="folder of the verifier")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import BertModel
 
@@ -214,18 +216,10 @@ def train_verifier(
         weight_decay=_DECAY,
     )
     updates = epochs * math.ceil(len(train.of(_CITED)) / _BATCH)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda n: min((n + 1) / (_WARM_UP * updates), max(0.0, (updates - n) / updates)),
-    )
-    done = 0
-    if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
-        network.load_state_dict(state["network"])
-        optimizer.load_state_dict(state["optimizer"])
-        schedule.load_state_dict(state["schedule"])
-        done = state["epochs"]
+    rates = [group["lr"] for group in optimizer.param_groups]
+    done = _resumed(checkpoint, network, optimizer) if checkpoint.exists() else 0
     for epoch in range(done, epochs):
+        torch.manual_seed(seed * 1000 + epoch)  # as if it had never been interrupted
         network.train()
         draw, begun, total = random.Random(f"{seed}-{epoch}"), time.time(), 0.0
         corrupt = _CORRUPT if epoch + 1 < epochs else 0.0
@@ -239,11 +233,14 @@ def train_verifier(
                 *(logits.float().flatten(0, 1), labels.flatten()),
                 *(tokens.float().flatten(), wrong.flatten()),
             )
+            update = epoch * len(batches) + number
+            share = min(update / (_WARM_UP * updates), max(0.0, (updates - update + 1) / updates))
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * share
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
-            schedule.step()
             total += loss.item()
             if number % 25 == 0 or number == len(batches):
                 left = (time.time() - begun) / number * (len(batches) * (epochs - epoch) - number)
@@ -253,11 +250,36 @@ def train_verifier(
                     file=sys.stderr,
                     flush=True,
                 )
-        state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-        state |= {"schedule": schedule.state_dict(), "epochs": epoch + 1}
-        torch.save(state, checkpoint.with_suffix(".new"))
-        checkpoint.with_suffix(".new").replace(checkpoint)
+        _keep(checkpoint, network, optimizer, epoch + 1)
     return network
+
+
+def _keep(
+    checkpoint: Path, network: VerifierNetwork, optimizer: torch.optim.Optimizer, epochs: int
+) -> None:
+    """Keep what training goes on from, whole or not at all."""
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    for number, values in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+    new = checkpoint.with_suffix(".new")
+    save_file(tensors, new, {"epochs": str(epochs)})
+    new.replace(checkpoint)
+
+
+def _resumed(checkpoint: Path, network: VerifierNetwork, optimizer: torch.optim.Optimizer) -> int:
+    """Put back what was kept; how many epochs are done."""
+    with safe_open(checkpoint, framework="pt") as file:
+        done = int(file.metadata()["epochs"])
+        kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    own = {name: value for name, value in kept.items() if name.startswith("network.")}
+    network.load_state_dict({name.removeprefix("network."): v for name, v in own.items()})
+    state = optimizer.state_dict()
+    for name, value in kept.items():
+        if name.startswith("optimizer."):
+            _, number, what = name.split(".")
+            state["state"].setdefault(int(number), {})[what] = value
+    optimizer.load_state_dict(state)
+    return done
 
 
 @torch.no_grad()
