@@ -49,7 +49,7 @@ def test_it_asks_all_routes(made, engine):
         assert client.delete_batch(batch["id"]) is None
         [waiting] = client.list_reviews()["reviews"]
         assert client.review(waiting["id"])["summary"]["text"] == summary["text"]
-        stored = client.feedback({"verdict": "approved", "review": waiting["id"]})
+        stored = client.feedback({"verdict": "approved"})
         assert len(stored["id"]) == 16
         assert client.models()["data"][0]["id"] == "highlights"
         assert client.version()["dialogist"]

@@ -17,7 +17,7 @@ from dialogist.service import stored_batches as batches
 from dialogist.service import tables
 from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
 from dialogist.service.problems import Problem
-from dialogist.service.reviews import feedback_of, training_pairs
+from dialogist.service.reviews import feedback_of, shared_feedback
 
 
 def rows_of(engine, table):
@@ -315,13 +315,13 @@ def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
     refused, taken = ask(engine, conversation)
     assert refused.status_code == 400
     assert [one.status_code for one in taken] == [201, 200]
-    [found] = training_pairs(engine)
+    [found] = shared_feedback(engine, "pairs")
     assert found["summary"] == "[PERSON_1] waits; her phone is [PHONE_1]."
     assert found["utterances"][0]["speaker"] == "[PERSON_1]"
     assert "555" not in json.dumps(found)
 
 
-def test_a_summary_can_be_stored_for_review_and_is_closed_by_feedback(engine):
+def test_a_summary_can_be_stored_for_review_and_is_decided_once(engine):
     async def conversation(service):
         async with service.client() as client:
             body = {**CALL, "review": True}
@@ -329,19 +329,17 @@ def test_a_summary_can_be_stored_for_review_and_is_closed_by_feedback(engine):
             identity = made.headers["Location"].rpartition("/")[2]
             listed = (await client.get("/v1/reviews")).json()["reviews"]
             shown = (await client.get(f"/v1/reviews/{identity}")).json()
-            verdict = {"verdict": "approved", "review": identity}
-            closed = [await client.post("/v1/feedback", json=verdict) for _ in range(2)]
+            path = f"/v1/reviews/{identity}/decision"
+            closed = [await client.post(path, json={"verdict": "approved"}) for _ in range(2)]
             return made, identity, listed, shown, closed
 
     made, identity, listed, shown, closed = ask(engine, conversation)
     assert [one["id"] for one in listed] == [identity]
     assert shown["summary"] == made.json()
     assert shown["dialogue"]["utterances"][1]["text"] == CALL["utterances"][1]["text"]
-    assert [one.status_code for one in closed] == [201, 409]
-    [row] = rows_of(engine, tables.reviews)
-    assert (row.state, row.dialogue, row.summary) == ("approved", None, None)
+    assert [one.status_code for one in closed] == [200, 409]
     [left] = ask(engine, get("/v1/reviews"))
-    assert left.json() == {"reviews": []}
+    assert left.json() == {"reviews": [], "next": ""}
 
 
 def test_nothing_of_a_deleted_batch_stays_in_the_files(tmp_path):

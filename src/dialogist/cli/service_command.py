@@ -4,7 +4,7 @@ import json
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -131,16 +131,28 @@ def revoke(
 
 
 @feedback_app.command("export")
-def export(output: OutputFile = None, store: Store = None, config: ConfigFile = None) -> None:
-    """Write the summaries that people approved and agreed to share, as JSON lines to train on."""
+def export(
+    kind: Annotated[
+        Literal["pairs", "statements", "verdicts"],
+        typer.Option(
+            "--as",
+            help="pairs to train a writer on; statements, each with a label, for a verifier; "
+            "verdicts of readers on summaries.",
+        ),
+    ] = "pairs",
+    output: OutputFile = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write what people approved, corrected and agreed to share, as JSON lines to train on."""
     engine = _engine(store, config)
-    from dialogist.service.reviews import training_pairs
+    from dialogist.service.reviews import shared_feedback
 
-    pairs = list(training_pairs(engine))
+    records = list(shared_feedback(engine, kind))
     with output_to(output):
-        for pair in pairs:
-            print(json.dumps(pair, ensure_ascii=False))
-    note(f"{counted(len(pairs), 'dialogues')} written", own=True)
+        for record in records:
+            print(json.dumps(record, ensure_ascii=False))
+    note(f"{counted(len(records), 'dialogues')} written", own=True)
 
 
 @feedback_app.command("import")

@@ -236,11 +236,7 @@ async def delete_batch(request: Request, identity: Identity) -> Response:
 async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     service, key = await guards.authorized(request, "reviews")
-    settings = service.settings
-    if guards.media_type(request) != "application/json":
-        raise Problem("unsupported_media_type", "send application/json")
-    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
-    value = await to_thread.run_sync(guards.strict_json, body, settings.max_depth)
+    body, value = await _json_body(request)
     given = reviews.feedback_of(value)
     identity, is_new = await service.stored(
         tables.once_only,
@@ -251,18 +247,76 @@ async def post_feedback(request: Request) -> Response:
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
+async def _json_body(request: Request) -> tuple[bytes, JSON]:
+    """The body of a request, and its value."""
+    settings = guards.service_of(request).settings
+    if guards.media_type(request) != "application/json":
+        raise Problem("unsupported_media_type", "send application/json")
+    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
+    return body, await to_thread.run_sync(guards.strict_json, body, settings.max_depth)
+
+
+def _query(request: Request, model: type[reviews.ConfigT]) -> reviews.ConfigT:
+    return reviews.checked(model, guards.query_of(request, (*model.model_fields,)))
+
+
 @router.get("/v1/reviews")
 async def get_reviews(request: Request) -> Response:
-    """List the summaries that wait for review, the oldest first."""
+    """List reviews: those that wait, the oldest first, or others, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
-    return JSONResponse({"reviews": await service.stored(reviews.open_reviews)})
+    wanted = _query(request, reviews.ReviewPage)
+    return JSONResponse(await service.stored(reviews.find_reviews, wanted))
+
+
+@router.get("/v1/reviews/export")
+async def export_reviews(request: Request) -> Response:
+    """Give all reviews of a kind with their text, as CSV, JSON lines or Markdown."""
+    service, _ = await guards.authorized(request, "reviews")
+    wanted = _query(request, reviews.ExportFilter)
+    media_type, ending = reviews.EXPORTS[wanted.format][:2]
+    headers = {"Content-Disposition": f'attachment; filename="reviews.{ending}"'}
+    text = reviews.export_reviews(service.engine, wanted)
+    return StreamingResponse(text, headers=headers, media_type=media_type)
 
 
 @router.get("/v1/reviews/{identity}")
 async def get_review(request: Request, identity: Identity) -> Response:
-    """Give a summary that waits for review, with its dialogue."""
+    """Give a review with its text; while it waits with its dialogue and summary, too."""
     service, _ = await guards.authorized(request, "reviews")
-    return JSONResponse(await service.stored(reviews.open_review, identity))
+    return JSONResponse(await service.stored(reviews.review_of, identity))
+
+
+@router.post("/v1/reviews/{identity}/decision")
+async def post_decision(request: Request, identity: Identity) -> Response:
+    """Approve, correct or reject a summary that waits; what was approved is kept."""
+    service, key = await guards.authorized(request, "reviews")
+    _, value = await _json_body(request)
+    given = reviews.checked(reviews.Decision, value)
+    keep = service.settings.keep_approved
+    return JSONResponse(await service.stored(reviews.decide, key, identity, given, keep))
+
+
+@router.post("/v1/reviews/{identity}/undo")
+async def post_undo(request: Request, identity: Identity) -> Response:
+    """Take a deletion back, or else a decision; for a day."""
+    service, key = await guards.authorized(request, "reviews")
+    return JSONResponse(await service.stored(reviews.undo, key, identity))
+
+
+@router.delete("/v1/reviews/{identity}")
+async def delete_review(request: Request, identity: Identity) -> Response:
+    """Delete a review; its content goes after a day, until which it can be undone."""
+    service, key = await guards.authorized(request, "reviews")
+    await service.stored(reviews.delete_review, key, identity)
+    return Response(status_code=204)
+
+
+@router.get("/v1/audit")
+async def get_audit(request: Request) -> Response:
+    """Tell who changed what and when, the newest first; it holds no content."""
+    service, _ = await guards.authorized(request, "reviews")
+    wanted = _query(request, reviews.AuditFilter)
+    return JSONResponse({"changes": await service.stored(reviews.find_changes, wanted)})
 
 
 @router.post("/v1/chat/completions")

@@ -30,7 +30,8 @@ from dialogist.service.requests import (
     dialogue_of_text,
     options_of,
 )
-from dialogist.service.view import edits_between, lines_of, view_of
+from dialogist.service.reviewed_text import edits_between, lines_of
+from dialogist.service.view import view_of
 from dialogist.service.work_queue import followed
 from dialogist.summarizer import Result
 
@@ -247,15 +248,17 @@ def _read(form: Mapping[str, str]) -> SummaryRequest:
 async def queue(request: Request) -> Response:
     """List what waits for review, the oldest first."""
     service, _ = await guards.authorized(request, "reviews")
-    waiting = await service.stored(reviews.open_reviews)
-    return _page(request, "reviews", reviews=waiting)
+    waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage())
+    return _page(request, "reviews", reviews=waiting["reviews"])
 
 
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: Identity) -> Response:
     """Show a summary that waits for review beside its transcript."""
     service, _ = await guards.authorized(request, "reviews")
-    stored = await service.stored(reviews.open_review, identity)
+    stored = await service.stored(reviews.review_of, identity)
+    if stored["state"] != "open":
+        raise Problem("not_found", "there is no open review of this id")
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
     return _page(request, "review", view=view, review=identity)
@@ -267,25 +270,34 @@ async def approve(request: Request) -> Response:
     service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
     before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
-    edits = await to_thread.run_sync(edits_between, before, after)
     verdict = "approved" if before == after else "edited"
     if form.get("verdict") == "rejected":
-        verdict, edits = "rejected", {}
+        verdict = "rejected"
     judged = [value for name, value in form.items() if name.startswith("warning")]
-    right, wrong = judged.count("right"), judged.count("wrong")
-    values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}, "right": right}
-    values |= {"wrong": wrong, "review": form.get("review", "")}
+    values: dict[str, Any] = {"verdict": verdict, "consent": bool(form.get("consent"))}
+    values |= {name: judged.count(name) for name in ("right", "wrong")}
+    if review := form.get("review", ""):
+        lines: list[JSON] = [{"text": line} for line in after if verdict == "edited"]
+        decision = reviews.checked(reviews.Decision, {**values, "statements": lines})
+        keep = service.settings.keep_approved
+        await service.stored(reviews.decide, key, review, decision, keep)
+        waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=1))
+        if waiting["reviews"]:
+            return RedirectResponse(f"/reviews/{waiting['reviews'][0]['id']}", 303)
+        return RedirectResponse(f"/?done={verdict}", 303)
+    if verdict != "rejected":
+        values["edits"] = await to_thread.run_sync(edits_between, before, after)
     if form.get("consent"):
         record = guards.strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
-        texts: dict[str, JSON] = {"before": "\n".join(before), "after": "\n".join(after)}
-        values |= {"consent": True, "content": {"dialogue": record, **texts}}
+        values["content"] = {
+            "dialogue": record,
+            "before": "\n".join(before),
+            "after": "\n".join(after),
+        }
     given = reviews.feedback_of(values)
     await service.stored(
         tables.once_only, key.id, "", "", lambda store: reviews.add_feedback(store, key.id, given)
     )
-    waiting = await service.stored(reviews.open_reviews, 1)
-    if given.review and waiting:
-        return RedirectResponse(f"/reviews/{waiting[0]['id']}", 303)
     return RedirectResponse(f"/?done={verdict}", 303)
 
 

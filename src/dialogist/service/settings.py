@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from dialogist.grounding.verification import VerifyMode
 from dialogist.records import Unsupported
 from dialogist.writers import writer_names
 
+KeepApproved: TypeAlias = Literal["masked", "as_is"]
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
 
@@ -35,9 +36,10 @@ class Settings(Config):
     ``queue_requests``, ``queue_bytes``, ``queue_seconds``: beyond them requests are refused before
     they are read. ``deadline_seconds``: time to answer; 30 by default, and ``queue_seconds`` 5;
     with a language model 180 and 30. ``rate_per_minute``: requests of a key, in
-    each process. ``retention_days``: when stored content is deleted. ``session_hours``: how long a
-    person stays signed in. ``drain_seconds``: time to stop, with a language model at
-    least ``deadline_seconds``.
+    each process. ``retention_days``: when stored content is deleted. ``keep_approved``: whether
+    personal data and speakers are masked in summaries that are kept once they are approved.
+    ``session_hours``: how long a person stays signed in. ``drain_seconds``: time to stop, with a
+    language model at least ``deadline_seconds``.
     """
 
     host: str = "127.0.0.1"
@@ -60,6 +62,7 @@ class Settings(Config):
     deadline_seconds: float | None = Field(None, gt=0, le=3600)
     rate_per_minute: int = Field(600, ge=1)
     retention_days: float = Field(30, gt=0)
+    keep_approved: KeepApproved = "masked"
     session_hours: float = Field(12, gt=0)
     drain_seconds: int = Field(30, ge=0, le=3600)
 

@@ -17,10 +17,12 @@ from dialogist.service.problems import Problem
 
 metadata = sa.MetaData()
 
-VERSION = 3
+VERSION = 4
 """Of the tables. Releases up to 0.2 had versions 1 and 2, which Alembic noted in its own table."""
 PATIENCE = 10.0
 """Seconds to wait for a lock of an SQLite file."""
+UNDO_SECONDS = 86400.0
+"""For which a decision or a deletion of a review can be undone."""
 _OF_ALEMBIC = {"0001": 1, "0002": 2}
 
 
@@ -85,9 +87,23 @@ reviews = sa.Table(
     _column("id", _ID, primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
-    _column("state", sa.String(16), index=True),
-    _column("dialogue", sa.JSON, nullable=True),  # content
-    _column("summary", sa.JSON, nullable=True),  # content
+    _column("state", sa.String(16), index=True),  # open, approved, edited or rejected
+    _column("at", sa.Float, server_default="0"),  # of the decision; while it waits, created
+    _column("reviewed", sa.Float, nullable=True),
+    _column("reviewer", sa.String(128), server_default=""),  # the name of a key or a person
+    _column("deleted", sa.Float, nullable=True),  # until it can be undone no longer
+    _column("form", sa.String(64), server_default=""),
+    _column("ready", sa.String(32), server_default=""),  # the summary's status
+    _column("turns", sa.Integer, server_default="0"),
+    _column("reason", sa.Text, server_default=""),  # content: why it was rejected
+    _column("conversation", sa.Text, server_default=""),  # content: the dialogue's id
+    _column("speakers", sa.JSON, nullable=True),  # content
+    _column("text", sa.Text, server_default=""),  # content: with headings, as it is now
+    _column("draft_text", sa.Text, server_default=""),  # content: as it was written
+    _column("final", sa.JSON, nullable=True),  # content: statements, as they are now
+    _column("dialogue", sa.JSON, nullable=True),  # content: until it can be undone no longer
+    _column("summary", sa.JSON, nullable=True),  # content: as the dialogue
+    sa.Index("reviews_at", "at", "id"),
 )
 feedback_table = sa.Table(
     "feedback",
@@ -96,8 +112,9 @@ feedback_table = sa.Table(
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
     _column("verdict", sa.String(16), index=True),
+    _column("review_id", _ID, server_default="", index=True),
     _column("edits", sa.JSON),
-    _column("content", sa.JSON, nullable=True),  # content: only with consent
+    _column("content", sa.JSON, nullable=True),  # content: only with consent, masked
 )
 audit = sa.Table(
     "audit",
@@ -105,6 +122,7 @@ audit = sa.Table(
     _column("number", sa.Integer, primary_key=True, autoincrement=True),
     _column("at", sa.Float, index=True),
     _column("key_id", _ID),
+    _column("who", sa.String(128), server_default=""),  # the name of the key or the person
     _column("action", sa.String(32)),
     _column("subject", _ID),
 )
@@ -184,23 +202,48 @@ def upgrade(engine: sa.Engine) -> None:
             return
         metadata.create_all(connection)
         if version:
-            for row in connection.execute(sa.select(batches.c.id, batches.c.options)).all():
-                # Of release 0.2: "template" is "form" today, and options of the network are gone.
-                options = {
-                    "form" if name == "template" else name: value
-                    for name, value in row.options.items()
-                    if name not in ("style", "long", "safe")
-                }
-                here = sa.update(batches).where(batches.c.id == row.id)
-                connection.execute(here.values(options=options))
-            connection.execute(sa.text("DROP TABLE alembic_version"))
+            _upgrade_old(connection, set(names))
+        connection.execute(sa.delete(store_version))
         connection.execute(sa.insert(store_version).values(version=VERSION))
 
 
-def note_change(connection: sa.Connection, key_id: str, action: str, subject: str) -> None:
-    """Write into the audit who changed what."""
+def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
+    """Add what tables of an older release lack, and bring their rows to what they mean today."""
+    for table in (one for one in metadata.sorted_tables if one.name in old):
+        known = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+        for column in (one for one in table.columns if one.name not in known):
+            added = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {added}")
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
+    for row in connection.execute(sa.select(batches.c.id, batches.c.options)).all():
+        # Of release 0.2: "template" is "form" today, and options of the network are gone.
+        options = {
+            "form" if name == "template" else name: value
+            for name, value in row.options.items()
+            if name not in ("style", "long", "safe")
+        }
+        here = sa.update(batches).where(batches.c.id == row.id)
+        connection.execute(here.values(options=options))
+    if "alembic_version" in old:
+        connection.execute(sa.text("DROP TABLE alembic_version"))
+    from dialogist.service.reviewed_text import columns_of  # its modules need a second
+
+    # Before version 4 nothing was kept of a review that was decided but that it was, in the audit.
+    connection.execute(sa.delete(reviews).where(reviews.c.state != "open"))
+    for row in connection.execute(sa.select(reviews)).all():
+        here = sa.update(reviews).where(reviews.c.id == row.id)
+        connection.execute(here.values(at=row.created, **columns_of(row.dialogue, row.summary)))
+
+
+def note_change(
+    connection: sa.Connection, key_id: str, action: str, subject: str, who: str = ""
+) -> None:
+    """Write into the audit who changed what; ``who`` is the name of the key where none is given."""
+    name = sa.select(keys.c.name).where(keys.c.id == key_id).scalar_subquery()
     values = {"at": time.time(), "key_id": key_id, "action": action, "subject": subject}
-    connection.execute(sa.insert(audit).values(values))
+    named = who or sa.func.coalesce(name, "")
+    connection.execute(sa.insert(audit).values(**values, who=named))
 
 
 def once_only(
@@ -236,10 +279,21 @@ def once_only(
 
 
 def forget(engine: sa.Engine, days: float) -> None:
-    """Delete what is older than ``days``."""
-    before = time.time() - days * 86400
+    """Delete what is older than ``days``, and content of reviews that can be undone no longer."""
+    now = time.time()
+    before, final = now - days * 86400, now - UNDO_SECONDS
+    is_gone = (reviews.c.deleted < final) | (reviews.c.at < before)
+    of_gone = feedback_table.c.review_id.in_(sa.select(reviews.c.id).where(is_gone))
+    is_final = reviews.c.reviewed < final
+    emptied: dict[str, Any] = {"dialogue": None, "summary": None}
+    blank = {"text": "", "draft_text": "", "conversation": "", "final": [], "speakers": []}
+    rejected = is_final & (reviews.c.state == "rejected")
     with engine.begin() as connection:
-        for table in (feedback_table, reviews, once, batches):
+        connection.execute(sa.update(feedback_table).where(of_gone).values(content=sa.null()))
+        connection.execute(sa.delete(reviews).where(is_gone))
+        connection.execute(sa.update(reviews).where(is_final).values(emptied))
+        connection.execute(sa.update(reviews).where(rejected).values(blank))
+        for table in (feedback_table, once, batches):
             connection.execute(sa.delete(table).where(table.c.created < before))
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
         connection.execute(sa.delete(audit).where(audit.c.at < before))

@@ -1,9 +1,6 @@
 """What the page shows of a summary: its statements, the transcript, and which belongs to which."""
 
-import difflib
 import json
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import SimpleNamespace
@@ -13,12 +10,8 @@ from dialogist.language.tokens import counted
 from dialogist.plain_text import labels_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
-from dialogist.service.problems import Problem
+from dialogist.service.reviewed_text import shown_parts
 from dialogist.service.reviews import record_of
-
-_LIKE = 0.4  # two lines that share more of their words than this are one line, changed
-_MOST_LINES = 500  # of an edit: pairs of them are compared
-_QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
 
 
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
@@ -33,7 +26,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     statements: list[SimpleNamespace] = []
     markdown: list[str] = []
     before = ""
-    for number, (heading, text, part) in enumerate(_parts(summary, filled)):
+    for number, (heading, text, part) in enumerate(shown_parts(summary, filled)):
         evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
         spans += [(number, *place) for place in evidence]
         cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
@@ -85,27 +78,6 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     )
 
 
-def _parts(
-    summary: Summary, filled: Mapping[str, Any] | None
-) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The headings, texts and facts of what is shown: of the form if there is one."""
-    if filled is None:
-        shown: dict[str, Any] = summary.to_json()
-        for statement in shown["statements"]:
-            if statement["verdict"] not in ("unverified", "doubtful", "contradicted"):
-                statement["reasons"] = []
-            yield statement["section"], statement["text"], statement
-        return
-    for section in filled["sections"]:
-        for entry in section["entries"]:
-            text, owner = entry["text"], entry.get("owner", "")
-            behind = [entry.get("role", ""), entry.get("deadline", "")]
-            behind = [value for value in behind if value and value.lower() not in text.lower()]
-            before = f"{owner}: " if owner and owner not in text else ""
-            worded = before + text + "".join(f" ({value})" for value in behind)
-            yield section["title"], worded, {"verdict": "", "reasons": [], **entry}
-
-
 def _quote(dialogue: Dialogue, evidence: Sequence[tuple[int, int, int]]) -> str:
     """What is said at the best place, in the speaker's words."""
     if not evidence:
@@ -129,37 +101,3 @@ def _pieces(
         by = sorted({number for number, first, last in here if first <= start and end <= last})
         is_mask = any(a <= start and end <= b for a, b in masks)
         yield SimpleNamespace(text=text[start:end], by=by, mask=is_mask)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a field that hold anything."""
-    return [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
-
-
-def edits_between(before: Sequence[str], after: Sequence[str]) -> dict[str, int]:
-    """How many statements were kept, changed, quoted, removed, added and moved.
-
-    Raises:
-        Problem: there are more than anybody edits by hand.
-    """
-    if max(len(before), len(after)) > _MOST_LINES:
-        raise Problem("bad_request", f"send at most {_MOST_LINES} statements")
-    counts: Counter[str] = Counter()
-    kept = [line for line in after if line in before]
-    counts["kept"] = len(kept)
-    in_order = difflib.SequenceMatcher(None, [x for x in before if x in kept], kept, False)
-    counts["moved"] = len(kept) - sum(block.size for block in in_order.get_matching_blocks())
-    gone = [frozenset(line.lower().split()) for line in before if line not in after]
-    for line in (line for line in after if line not in before):
-        words = frozenset(line.lower().split())
-        alike = [len(words & other) / len(words | other) for other in gone]
-        if _QUOTE.fullmatch(line):
-            counts["quoted"] += 1
-            gone = gone[1:]
-        elif max(alike, default=0) > _LIKE:
-            counts["changed"] += 1
-            del gone[alike.index(max(alike))]
-        else:
-            counts["added"] += 1
-    counts["removed"] = len(gone)
-    return {name: count for name, count in counts.items() if count}
