@@ -49,6 +49,14 @@ def test_it_asks_all_routes(made, engine):
         assert client.delete_batch(batch["id"]) is None
         [waiting] = client.list_reviews()["reviews"]
         assert client.review(waiting["id"])["summary"]["text"] == summary["text"]
+        corrected = {"verdict": "edited", "statements": [{"text": "A new one comes."}]}
+        assert client.decide(waiting["id"], corrected)["state"] == "edited"
+        [kept] = client.list_reviews(state="approved,edited", search="NEW one")["reviews"]
+        assert kept["id"] == waiting["id"]
+        assert "A new one comes." in "".join(client.export_reviews(format="markdown"))
+        assert client.undo(waiting["id"])["state"] == "open"
+        assert client.delete_review(waiting["id"]) is None
+        assert client.audit(limit=1)["changes"][0]["action"] == "review deleted"
         stored = client.feedback({"verdict": "approved"})
         assert len(stored["id"]) == 16
         assert client.models()["data"][0]["id"] == "highlights"

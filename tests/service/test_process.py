@@ -20,8 +20,8 @@ from dialogist.cli import service_command as command
 from dialogist.cli.main import command_line
 from dialogist.errors import ConfigError, UsageError
 from dialogist.formats import read_dialogues
+from dialogist.service.feedback import add_feedback, feedback_of
 from dialogist.service.keys import add_key, valid_keys
-from dialogist.service.reviews import add_feedback, feedback_of
 from dialogist.service.settings import Settings, load_settings
 from dialogist.service.tables import open_store
 

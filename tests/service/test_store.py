@@ -15,9 +15,9 @@ from tests.service.test_api import CALL, get
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.service import stored_batches as batches
 from dialogist.service import tables
+from dialogist.service.feedback import feedback_of, shared_feedback
 from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
 from dialogist.service.problems import Problem
-from dialogist.service.reviews import feedback_of, shared_feedback
 
 
 def rows_of(engine, table):
@@ -294,7 +294,7 @@ def test_a_refusal_of_feedback_says_which_field_is_wrong():
         ({"verdict": "edited", "edits": {"rewritten": 1}}, "edits: Input should be 'kept'"),
         ({"verdict": "x"}, "verdict: Input should be 'approved'"),
         ({"verdict": "approved", "right": -1}, "right: "),
-        ({"verdict": "approved", "secret": 1}, "use only verdict, edits"),
+        ({"verdict": "approved", "secret": 1}, "use only verdict, right"),
     ):
         with pytest.raises(Problem) as refused:
             feedback_of(values)

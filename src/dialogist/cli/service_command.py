@@ -146,9 +146,10 @@ def export(
 ) -> None:
     """Write what people approved, corrected and agreed to share, as JSON lines to train on."""
     engine = _engine(store, config)
-    from dialogist.service.reviews import shared_feedback
+    from dialogist.service.feedback import shared_feedback
 
     records = list(shared_feedback(engine, kind))
+    engine.dispose()
     with output_to(output):
         for record in records:
             print(json.dumps(record, ensure_ascii=False))
@@ -171,8 +172,8 @@ def import_annotated(
     engine = _engine(store, config)
     from dialogist.cli.inputs import InputReading
     from dialogist.formats import ReadOptions
+    from dialogist.service.feedback import add_annotated
     from dialogist.service.keys import valid_keys
-    from dialogist.service.reviews import add_annotated
 
     ids = [valid.id for valid in valid_keys(engine) if valid.name == key]
     if not ids:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from typing import Annotated, Any
@@ -15,17 +15,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
+from dialogist.config import Config
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Statement, to_json
-from dialogist.service import guards, reviews, stored_batches, tables
+from dialogist.service import audit_log, feedback, guards, reviews, stored_batches, tables
 from dialogist.service.guards import Service
 from dialogist.service.keys import Key
 from dialogist.service.problems import CODES, Problem
 from dialogist.service.requests import (
     QUERY,
+    ConfigT,
     Options,
     SummaryRequest,
     build_request,
+    checked,
     dialogue_of,
     dialogue_of_text,
     options_of,
@@ -237,12 +240,12 @@ async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     service, key = await guards.authorized(request, "reviews")
     body, value = await _json_body(request)
-    given = reviews.feedback_of(value)
+    given = feedback.feedback_of(value)
     identity, is_new = await service.stored(
         tables.once_only,
         key.id,
         *_once(request, body),
-        lambda connection: reviews.add_feedback(connection, key.id, given),
+        lambda connection: feedback.add_feedback(connection, key.id, given),
     )
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
@@ -256,8 +259,8 @@ async def _json_body(request: Request) -> tuple[bytes, JSON]:
     return body, await to_thread.run_sync(guards.strict_json, body, settings.max_depth)
 
 
-def _query(request: Request, model: type[reviews.ConfigT]) -> reviews.ConfigT:
-    return reviews.checked(model, guards.query_of(request, (*model.model_fields,)))
+def _query(request: Request, model: type[ConfigT]) -> ConfigT:
+    return checked(model, guards.query_of(request, (*model.model_fields,)))
 
 
 @router.get("/v1/reviews")
@@ -291,7 +294,7 @@ async def post_decision(request: Request, identity: Identity) -> Response:
     """Approve, correct or reject a summary that waits; what was approved is kept."""
     service, key = await guards.authorized(request, "reviews")
     _, value = await _json_body(request)
-    given = reviews.checked(reviews.Decision, value)
+    given = checked(reviews.Decision, value)
     keep = service.settings.keep_approved
     return JSONResponse(await service.stored(reviews.decide, key, identity, given, keep))
 
@@ -315,8 +318,8 @@ async def delete_review(request: Request, identity: Identity) -> Response:
 async def get_audit(request: Request) -> Response:
     """Tell who changed what and when, the newest first; it holds no content."""
     service, _ = await guards.authorized(request, "reviews")
-    wanted = _query(request, reviews.AuditFilter)
-    return JSONResponse({"changes": await service.stored(reviews.find_changes, wanted)})
+    wanted = _query(request, audit_log.AuditFilter)
+    return JSONResponse({"changes": await service.stored(audit_log.find_changes, wanted)})
 
 
 @router.post("/v1/chat/completions")
@@ -416,6 +419,14 @@ async def get_ready(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
+_QUERIES: Mapping[str, type[Config]] = {
+    "/v1/reviews": reviews.ReviewPage,
+    "/v1/reviews/export": reviews.ExportFilter,
+    "/v1/audit": audit_log.AuditFilter,
+}
+"""What these routes take as a query."""
+
+
 @cache
 def description() -> dict[str, Any]:
     """The OpenAPI description of these routes: a file, and what the code knows."""
@@ -429,7 +440,7 @@ def description() -> dict[str, Any]:
     summary = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
     schemas = described["components"]["schemas"]
     schemas |= {**summary.pop("$defs", {}), "Summary": summary}
-    for model in (Options, reviews.Feedback):
+    for model in (Options, feedback.Feedback, reviews.Decision):
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
     schemas["Problem"]["properties"]["code"]["enum"] = list(CODES)
@@ -442,6 +453,11 @@ def description() -> dict[str, Any]:
         described["paths"][path]["post"]["parameters"] = [
             {"name": name, "in": "query", "schema": schema, "description": "With text/plain only."}
             for name, schema in query.items()
+        ]
+    for path, asked in _QUERIES.items():
+        schema = asked.model_json_schema()["properties"]
+        described["paths"][path]["get"]["parameters"] = [
+            {"name": name, "in": "query", "schema": one} for name, one in schema.items()
         ]
     return described
 

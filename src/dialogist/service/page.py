@@ -20,12 +20,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from dialogist import __version__
 from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, Masking, Statement
-from dialogist.service import guards, reviews, tables
+from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
     build_request,
+    checked,
     dialogue_of,
     dialogue_of_text,
     options_of,
@@ -278,7 +279,7 @@ async def approve(request: Request) -> Response:
     values |= {name: judged.count(name) for name in ("right", "wrong")}
     if review := form.get("review", ""):
         lines: list[JSON] = [{"text": line} for line in after if verdict == "edited"]
-        decision = reviews.checked(reviews.Decision, {**values, "statements": lines})
+        decision = checked(reviews.Decision, {**values, "statements": lines})
         keep = service.settings.keep_approved
         await service.stored(reviews.decide, key, review, decision, keep)
         waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=1))
@@ -294,9 +295,9 @@ async def approve(request: Request) -> Response:
             "before": "\n".join(before),
             "after": "\n".join(after),
         }
-    given = reviews.feedback_of(values)
+    given = feedback.feedback_of(values)
     await service.stored(
-        tables.once_only, key.id, "", "", lambda store: reviews.add_feedback(store, key.id, given)
+        tables.once_only, key.id, "", "", lambda store: feedback.add_feedback(store, key.id, given)
     )
     return RedirectResponse(f"/?done={verdict}", 303)
 
@@ -305,5 +306,5 @@ async def approve(request: Request) -> Response:
 async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     service, _ = await guards.authorized(request, "reviews")
-    verdicts, edits = await service.stored(reviews.figures_of)
+    verdicts, edits = await service.stored(feedback.figures_of)
     return _page(request, "quality", verdicts=verdicts, edits=edits)

@@ -8,10 +8,11 @@ or done raises a `Problem`.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from io import BytesIO
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
@@ -30,9 +31,16 @@ from dialogist.records import (
     SummaryOptions,
     Unsupported,
     Warning,
+    to_json,
 )
 from dialogist.service.problems import Problem
 from dialogist.summarizer import Result, Summarizer
+
+ConfigT = TypeVar("ConfigT", bound=Config)
+Moment: TypeAlias = Annotated[
+    datetime, AfterValidator(lambda when: when if when.tzinfo else when.replace(tzinfo=UTC))
+]
+"""A time in a request; without a zone it is UTC."""
 
 RESERVED = ("options", "timeout_ms", "review")
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
@@ -112,6 +120,19 @@ def fault_of(error: ValidationError, model: type[Config]) -> str:
     return f"{name}: {first['msg']}"
 
 
+def time_of(seconds: float | None) -> str:
+    """A moment as replies give it; empty for none."""
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def checked(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:
+    """What a request asks for; a refusal names the field that is wrong."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise Problem("bad_request", fault_of(error, model)) from None
+
+
 def build_request(
     dialogue: Dialogue,
     options: Options,
@@ -155,6 +176,13 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(dialogue.metadata.get(PROFILE) or {}, dict):
         raise Problem("unreadable_dialogue", f"profile: {_FIELDS}")
     return replace(dialogue, id=str(given))
+
+
+def record_of(dialogue: Dialogue) -> dict[str, JSON]:
+    """A dialogue as a JSON record that `dialogue_of` reads again."""
+    turns: list[JSON] = [to_json(utterance) for utterance in dialogue.utterances]
+    profile: dict[str, JSON] = {**dialogue.profile}
+    return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:

@@ -107,7 +107,7 @@ def changes_between(before: Sequence[str], after: Sequence[str]) -> list[Change]
         places[line].append(number)
     kept = {n: places[line].popleft() for n, line in enumerate(after) if places[line]}
     gone = sorted(number for left in places.values() for number in left)
-    words = {number: frozenset(before[number].lower().split()) for number in gone}
+    words = {number: _words(before[number]) for number in gone}
     changes = []
     here = 0  # the place before that belongs to the line after
     for number, line in enumerate(after):
@@ -121,7 +121,7 @@ def changes_between(before: Sequence[str], after: Sequence[str]) -> list[Change]
             kind: Edit = "quoted"
             was = next(iter(gone[at : at + 1] or near[-1:]), None)
         else:
-            own = frozenset(line.lower().split())
+            own = _words(line)
             alike = {other: _likeness(own, words[other]) for other in near}
             was = max((n for n in near if alike[n] > _LIKE), key=lambda n: alike[n], default=None)
             kind = "added" if was is None else "changed"
@@ -130,6 +130,10 @@ def changes_between(before: Sequence[str], after: Sequence[str]) -> list[Change]
             here = was
         changes.append(Change(kind, was, number))
     return changes + [Change("removed", number, None) for number in gone]
+
+
+def _words(line: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", line.lower()))
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

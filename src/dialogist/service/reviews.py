@@ -1,33 +1,26 @@
-"""Reviews (summaries that a person is to look at) and feedback (what the person said of them).
+"""Reviews: summaries that a person is to look at, and what was decided of them.
 
 A review holds content, because somebody asked for it to be stored: its dialogue until a day after
 it was decided, as long as that can be undone; what was approved as long as the store keeps things.
-Feedback holds counts; content only with consent, and then masked, so that it may be used for
-training.
 """
 
-import hashlib
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.plain_text import plain
-from dialogist.privacy.masking import mask_dialogue
-from dialogist.privacy.masks import MaskTable, mask_more
-from dialogist.privacy.packs import privacy_of
-from dialogist.records import JSON, Dialogue, to_json
+from dialogist.records import JSON
 from dialogist.render import csv_row
 from dialogist.service import tables
+from dialogist.service.feedback import DialogueMasks, Judged, store_feedback
 from dialogist.service.keys import Key
 from dialogist.service.problems import Problem
-from dialogist.service.requests import dialogue_of, fault_of
+from dialogist.service.requests import Moment, dialogue_of, record_of, time_of
 from dialogist.service.reviewed_text import (
     MOST_STATEMENTS,
     Edit,
@@ -35,45 +28,20 @@ from dialogist.service.reviewed_text import (
     columns_of,
     corrected,
     edits_between,
-    judged_statements,
     text_with_headings,
 )
 from dialogist.service.settings import KeepApproved
 from dialogist.summarizer import Result
 
-ConfigT = TypeVar("ConfigT", bound=Config)
-Count = Annotated[int, Field(ge=0, le=10_000)]
-Verdict: TypeAlias = Literal["approved", "edited", "rejected"]
 ExportFormat: TypeAlias = Literal["csv", "jsonl", "markdown"]
+Place: TypeAlias = tuple[float, str]
+"""Of a review in the order of all: its time and its id."""
 
 _PAGE = 200  # reviews that are read at a time
 _SCANNED = 10_000  # reviews that one search looks at
 _EXCERPT = 200  # characters of a text in a list
 _STATE = "(open|approved|edited|rejected|deleted)"
 _SOME = f"^{_STATE}(,{_STATE})*$"
-
-
-class Pair(Config):
-    """A dialogue with its summary before and after a person edited it."""
-
-    dialogue: dict[str, object]
-    before: str = Field(max_length=100_000)
-    after: str = Field(max_length=100_000)
-
-
-class Feedback(Config):
-    """What a person says of a summary: a verdict, and how many statements were edited how.
-
-    ``content`` is kept only with ``consent``, masked. ``right`` and ``wrong`` count warnings of the
-    summary that were so.
-    """
-
-    verdict: Verdict
-    edits: dict[Edit, Count] = Field({})
-    right: Count = 0
-    wrong: Count = 0
-    consent: bool = False
-    content: Pair | None = None
 
 
 class WordedStatement(Config):
@@ -83,20 +51,16 @@ class WordedStatement(Config):
     heading: str | None = None
 
 
-class Decision(Config):
+class Decision(Judged):
     """What a person decides of a review.
 
     ``statements``: all of them, in order, where the verdict is ``edited``. ``reason``: of a
-    rejection. ``right`` and ``wrong`` count warnings that were so. With ``consent`` the dialogue
-    and what became of its summary are kept for training, masked.
+    rejection. With ``consent`` the dialogue and what became of its summary are kept for training,
+    masked.
     """
 
-    verdict: Verdict
     statements: list[WordedStatement] = Field([], max_length=MOST_STATEMENTS)
     reason: str = Field("", max_length=2000)
-    right: Count = 0
-    wrong: Count = 0
-    consent: bool = False
 
 
 class ReviewFilter(Config):
@@ -110,8 +74,8 @@ class ReviewFilter(Config):
     state: str = Field("open", pattern=_SOME)
     search: str = Field("", max_length=200)
     form: str = Field("", max_length=64)
-    since: datetime | None = None
-    until: datetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 class ReviewPage(ReviewFilter):
@@ -129,113 +93,6 @@ class ExportFilter(ReviewFilter):
 
     state: str = Field("approved,edited", pattern=_SOME)
     format: ExportFormat = "csv"
-
-
-class AuditFilter(Config):
-    """Which changes are meant: those at or after ``since``, the newest first.
-
-    ``after``: the number of the last one that is known. ``limit``: how many.
-    """
-
-    since: datetime | None = None
-    after: int | None = Field(None, ge=1)
-    limit: int = Field(100, ge=1, le=1000)
-
-
-def checked(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:
-    """What a request asks for; a refusal names the field that is wrong."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise Problem("bad_request", fault_of(error, model)) from None
-
-
-def feedback_of(values: JSON) -> Feedback:
-    """The feedback of a request; content without consent is refused, too."""
-    given = checked(Feedback, values)
-    if given.content is not None and not given.consent:
-        raise Problem("bad_request", "content is kept only with consent: true")
-    return given
-
-
-def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
-    """Store feedback; returns its id."""
-    content: dict[str, Any] | None = None
-    if given.content is not None:
-        record: JSON = json.loads(json.dumps(given.content.dialogue))
-        masks = _Masks(dialogue_of(record))
-        before, after = masks.texts([given.content.before, given.content.after])
-        content = {"dialogue": record_of(masks.dialogue), "before": before, "after": after}
-    identity = _store_feedback(connection, key_id, given, given.edits, content)
-    tables.note_change(connection, key_id, "feedback added", identity)
-    return identity
-
-
-def _store_feedback(
-    connection: sa.Connection,
-    key_id: str,
-    given: Feedback | Decision,
-    edits: Mapping[Edit, int],
-    content: Mapping[str, Any] | None,
-    review: str = "",
-) -> str:
-    identity = tables.new_id()
-    counts = (*edits.items(), ("right", given.right), ("wrong", given.wrong))
-    values: dict[str, object] = {
-        "id": identity,
-        "key_id": key_id,
-        "created": time.time(),
-        "verdict": given.verdict,
-        "review_id": review,
-        "edits": {name: count for name, count in counts if count},
-        "content": content,
-    }
-    connection.execute(sa.insert(tables.feedback_table).values(values))
-    return identity
-
-
-class _Masks:
-    """A dialogue with masks, its speakers too, and the same masks for texts on it."""
-
-    def __init__(self, dialogue: Dialogue) -> None:
-        self._privacy = privacy_of(names="speakers")
-        self._table: MaskTable
-        self.dialogue, self._table = mask_dialogue(dialogue, self._privacy)
-
-    def texts(self, texts: Sequence[str]) -> list[str]:
-        masked, self._table = mask_more(texts, self._privacy, self._table)
-        return [one.text for one in masked]
-
-    def statements(self, given: Sequence[FinalStatement]) -> list[FinalStatement]:
-        texts = iter(self.texts([text for one in given for text in (one["heading"], one["text"])]))
-        return [{**one, "heading": next(texts), "text": next(texts)} for one in given]
-
-
-def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
-    """Store a summary that somebody wrote on the page of ``dialogist annotate``; False: again.
-
-    Its people agreed that it is kept: it is masked, and exported with the rest.
-    """
-    after = dialogue.references[0]
-    kept = dialogue.metadata.get("draft_kept") is True
-    pair = Pair(dialogue={**record_of(dialogue)}, before=after if kept else "", after=after)
-    verdict: Verdict = "approved" if kept else "edited"
-    given = Feedback(verdict=verdict, consent=True, content=pair)
-    request = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-    return tables.once_only(
-        engine,
-        key_id,
-        f"annotated-{request}",
-        request,
-        lambda connection: add_feedback(connection, key_id, given),
-    )[1]
-
-
-def record_of(dialogue: Dialogue) -> dict[str, JSON]:
-    """A dialogue as a JSON record that `dialogue_of` reads again."""
-    turns: list[JSON] = [to_json(utterance) for utterance in dialogue.utterances]
-    profile: dict[str, JSON] = {**dialogue.profile}
-    return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
 def add_review(engine: sa.Engine, key_id: str, result: Result) -> str:
@@ -261,63 +118,62 @@ def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
 
     A search looks at so many reviews that it takes no longer than a moment: it may find less than
     was asked for, and still go on.
+
+    Raises:
+        Problem: the review behind which to go on is gone.
     """
-    text = sa.func.substr(tables.reviews.c.text, 1, _EXCERPT).label("excerpt")
-    rows, last = _rows(engine, wanted, [*_LISTED, text], wanted.after, wanted.limit)
-    return {"reviews": [{**_shown(row), "excerpt": row.excerpt} for row in rows], "next": last}
+    table = tables.reviews.c
+    place: Place | None = None
+    if wanted.after:
+        with engine.connect() as connection:
+            known = sa.select(table.at, table.id).where(table.id == wanted.after)
+            found = connection.execute(known).first()
+        if found is None:
+            raise Problem("not_found", "after: there is no review of this id any longer")
+        place = (found.at, found.id)
+    excerpt = sa.func.substr(table.text, 1, _EXCERPT).label("excerpt")
+    rows, behind = _rows(engine, wanted, [*_LISTED, excerpt], place, wanted.limit)
+    listed = [{**_shown(row), "excerpt": row.excerpt} for row in rows]
+    return {"reviews": listed, "next": behind[1] if behind else ""}
 
 
 def _rows(
-    engine: sa.Engine, wanted: ReviewFilter, columns: Sequence[Any], after: str, limit: int
-) -> tuple[Sequence[sa.Row[Any]], str]:
-    """Some columns of the reviews that are wanted, and the id after which there may be more."""
+    engine: sa.Engine,
+    wanted: ReviewFilter,
+    columns: Sequence[Any],
+    behind: Place | None,
+    most: int,
+) -> tuple[Sequence[sa.Row[Any]], Place | None]:
+    """Some columns of reviews in their order, and the place behind which there may be more."""
     table = tables.reviews.c
     states = wanted.state.split(",")
-    is_there = table.deleted.is_(None) & table.state.in_(states)
-    query = sa.select(table.id)
-    query = query.where(is_there | table.deleted.is_not(None) if "deleted" in states else is_there)
+    is_meant = table.deleted.is_(None) & table.state.in_(states)
+    if "deleted" in states:
+        is_meant |= table.deleted.is_not(None)
+    query = sa.select(table.at, table.id).where(is_meant)
     if wanted.form:
         query = query.where(table.form == wanted.form)
     if wanted.since:
-        query = query.where(table.at >= _seconds(wanted.since))
+        query = query.where(table.at >= wanted.since.timestamp())
     if wanted.until:
-        query = query.where(table.at < _seconds(wanted.until))
-    place = (table.at, table.id)
+        query = query.where(table.at < wanted.until.timestamp())
     is_rising = states == ["open"]
-    most = _SCANNED if wanted.search else limit
+    if behind is not None:
+        place, last = sa.tuple_(table.at, table.id), sa.tuple_(*map(sa.literal, behind))
+        query = query.where(place > last if is_rising else place < last)
+    order = [one if is_rising else one.desc() for one in (table.at, table.id)]
+    looked_at = _SCANNED if wanted.search else most
+    looked = query.order_by(*order).limit(looked_at).subquery()
+    found = sa.select(*columns).join(looked, looked.c.id == table.id).order_by(*order).limit(most)
+    if wanted.search:
+        texts = (table.text, table.conversation)
+        found = found.where(sa.or_(*(t.icontains(wanted.search, autoescape=True) for t in texts)))
     with engine.connect() as connection:
-        if after:
-            known = connection.execute(sa.select(*place).where(table.id == after)).first()
-            if known is None:
-                raise Problem("not_found", "after: there is no review of this id any longer")
-            behind = sa.tuple_(*map(sa.literal, known))
-            query = query.where(
-                sa.tuple_(*place) > behind if is_rising else sa.tuple_(*place) < behind
-            )
-        order = place if is_rising else tuple(one.desc() for one in place)
-        looked = query.order_by(*order).limit(most).subquery()
-        found = sa.select(*columns).join(looked, looked.c.id == table.id).order_by(*order)
-        if wanted.search:
-            holds = [
-                one.icontains(wanted.search, autoescape=True)
-                for one in (table.text, table.conversation)
-            ]
-            found = found.where(sa.or_(*holds)).limit(limit)
         rows = connection.execute(found).all()
-        if len(rows) == limit:
-            return rows, str(rows[-1].id)
-        ids = connection.execute(sa.select(looked.c.id)).scalars().all() if wanted.search else []
-        return rows, str(ids[-1]) if len(ids) == most else ""
-
-
-def _seconds(when: datetime) -> float:
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if len(rows) == most:
+            return rows, (rows[-1].at, rows[-1].id)
+        seen = connection.execute(sa.select(looked)).all() if wanted.search else rows
+    return rows, (seen[-1].at, seen[-1].id) if len(seen) == looked_at else None
 
 
 def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
@@ -326,7 +182,7 @@ def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
     return {
         "id": row.id,
         "state": "deleted" if row.deleted else row.state,
-        **{name: _time(values[name]) for name in ("created", "reviewed", "deleted")},
+        **{name: time_of(values[name]) for name in ("created", "reviewed", "deleted")},
         **{name: values[name] for name in ("reviewer", "reason", "form", "ready", "conversation")},
         "speakers": row.speakers or [],
         "turns": row.turns,
@@ -384,7 +240,7 @@ def decide(
     content: dict[str, Any] | None = None
     masks_text = keep == "masked" and given.verdict != "rejected"
     if masks_text or given.consent:
-        masks = _Masks(dialogue_of(row.dialogue))
+        masks = DialogueMasks(dialogue_of(row.dialogue))
         record = record_of(masks.dialogue)
         before, after = masks.statements(draft), masks.statements(final)
         if masks_text:
@@ -404,7 +260,7 @@ def decide(
     values |= {"state": given.verdict, "at": now, "reviewed": now, "reviewer": key.name}
     with engine.begin() as connection:
         shown = _change(connection, key, row, given.verdict, {**values, "reason": given.reason})
-        _store_feedback(connection, key.id, given, edits, content, identity)
+        store_feedback(connection, key.id, given, edits, content, identity)
     return shown
 
 
@@ -452,10 +308,11 @@ def undo(engine: sa.Engine, key: Key, identity: str) -> dict[str, JSON]:
 
 def delete_review(engine: sa.Engine, key: Key, identity: str) -> None:
     """Delete a review; its content goes once this can be undone no longer."""
-    with engine.begin() as connection:
+    with engine.connect() as connection:
         row = _row(connection, identity)
-        if row.deleted:
-            raise Problem("not_found", "this review is deleted")
+    if row.deleted:
+        raise Problem("not_found", "this review is deleted")
+    with engine.begin() as connection:
         _change(connection, key, row, "deleted", {"deleted": time.time()})
 
 
@@ -463,11 +320,11 @@ def export_reviews(engine: sa.Engine, wanted: ExportFilter) -> Iterator[str]:
     """Reviews with their text, in parts; nothing in a cell of CSV runs as a formula."""
     *_, head, text_of_one = EXPORTS[wanted.format]
     yield head
-    last = ""
+    behind: Place | None = None
     while True:
-        rows, last = _rows(engine, wanted, [*tables.reviews.c], last, _PAGE)
+        rows, behind = _rows(engine, wanted, [*tables.reviews.c], behind, _PAGE)
         yield "".join(text_of_one(_whole(row)) for row in rows)
-        if not last:
+        if behind is None:
             return
 
 
@@ -497,87 +354,3 @@ EXPORTS: Mapping[ExportFormat, tuple[str, str, str, Callable[[Mapping[str, Any]]
     "markdown": ("text/markdown", "md", "# Reviews\n\n", _as_markdown),
 }
 """Media type, ending of a file, beginning, and a review as text."""
-
-
-def find_changes(engine: sa.Engine, wanted: AuditFilter) -> list[dict[str, JSON]]:
-    """Who changed what and when, the newest first; nothing of it is content."""
-    table = tables.audit
-    query = sa.select(table).order_by(table.c.number.desc()).limit(wanted.limit)
-    if wanted.since:
-        query = query.where(table.c.at >= _seconds(wanted.since))
-    if wanted.after:
-        query = query.where(table.c.number < wanted.after)
-    with engine.connect() as connection:
-        return [
-            {
-                "number": row.number,
-                "at": _time(row.at),
-                "who": row.who or row.key_id,
-                "action": row.action,
-                "subject": row.subject,
-            }
-            for row in connection.execute(query)
-        ]
-
-
-def figures_of(engine: sa.Engine) -> tuple[Counter[str], Counter[str]]:
-    """How often summaries were approved, edited and rejected, and what was edited how."""
-    table = tables.feedback_table
-    verdicts: Counter[str] = Counter()
-    edits: Counter[str] = Counter()
-    with engine.connect() as connection:
-        for row in connection.execute(sa.select(table.c.verdict, table.c.edits)):
-            verdicts[row.verdict] += 1
-            edits.update(row.edits)
-    return verdicts, edits
-
-
-def shared_feedback(engine: sa.Engine, kind: str) -> Iterator[dict[str, JSON]]:
-    """What people agreed to share, masked, as records of one of `SHARED`."""
-    table = tables.feedback_table
-    query = sa.select(table).order_by(table.c.created, table.c.id)
-    with engine.connect() as connection:
-        for row in connection.execute(query):
-            record = SHARED[kind](row) if row.content else None
-            if record is not None:
-                yield record
-
-
-def _pair(row: sa.Row[Any]) -> dict[str, JSON] | None:
-    """A dialogue with the summary that somebody approved, to train a writer on."""
-    if row.verdict == "rejected":
-        return None
-    dialogue = row.content["dialogue"]
-    return {**dialogue, "summary": row.content["after"], "id": dialogue["id"] or row.id}
-
-
-def _judged(row: sa.Row[Any]) -> dict[str, JSON] | None:
-    """Statements with a label, as ``corpus/statements`` has them, and the turns of the dialogue."""
-    if "draft" not in row.content or row.verdict == "rejected":
-        return None
-    statements: list[JSON] = [*judged_statements(row.content["draft"], row.content["final"])]
-    turns: list[JSON] = [
-        [turn["speaker"], turn["text"]] for turn in row.content["dialogue"]["utterances"]
-    ]
-    return {
-        "dialogue": f"review/{row.id}",
-        "writer": "review",
-        "statements": statements,
-        "turns": turns,
-    }
-
-
-def _reader_verdict(row: sa.Row[Any]) -> dict[str, JSON] | None:
-    """A summary as it was drafted, and whether somebody took it as it is."""
-    if "draft" not in row.content:
-        return None
-    told = {"statements": row.content["draft"], "ready": row.content["ready"]}
-    return {**row.content["dialogue"], **told, "verdict": row.verdict, "edits": row.edits}
-
-
-SHARED: Mapping[str, Callable[[sa.Row[Any]], dict[str, JSON] | None]] = {
-    "pairs": _pair,
-    "statements": _judged,
-    "verdicts": _reader_verdict,
-}
-"""What feedback can be exported as: to train a writer, a verifier, or whoever says `ready`."""

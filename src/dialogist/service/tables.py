@@ -174,8 +174,13 @@ def _engine(url: sa.URL) -> sa.Engine:
         connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")
+        connection.create_function("lower", 1, _lower, deterministic=True)  # its own knows ASCII
 
     return engine
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else str(text).lower()
 
 
 def upgrade(engine: sa.Engine) -> None:
@@ -229,11 +234,15 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         connection.execute(sa.text("DROP TABLE alembic_version"))
     from dialogist.service.reviewed_text import columns_of  # its modules need a second
 
+    named = sa.select(keys.c.name).where(keys.c.id == audit.c.key_id).scalar_subquery()
+    connection.execute(sa.update(audit).values(who=sa.func.coalesce(named, "")))
     # Before version 4 nothing was kept of a review that was decided but that it was, in the audit.
     connection.execute(sa.delete(reviews).where(reviews.c.state != "open"))
-    for row in connection.execute(sa.select(reviews)).all():
-        here = sa.update(reviews).where(reviews.c.id == row.id)
-        connection.execute(here.values(at=row.created, **columns_of(row.dialogue, row.summary)))
+    for identity in connection.execute(sa.select(reviews.c.id)).scalars().all():
+        here = reviews.c.id == identity
+        row = connection.execute(sa.select(reviews).where(here)).one()
+        values = {"at": row.created, **columns_of(row.dialogue, row.summary)}
+        connection.execute(sa.update(reviews).where(here).values(values))
 
 
 def note_change(

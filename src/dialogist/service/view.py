@@ -10,8 +10,8 @@ from dialogist.language.tokens import counted
 from dialogist.plain_text import labels_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
+from dialogist.service.requests import record_of
 from dialogist.service.reviewed_text import shown_parts
-from dialogist.service.reviews import record_of
 
 
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:

@@ -3,7 +3,8 @@
 A line of a file is a dialogue: ``dialogue``, its id; ``writer``, who wrote the statements; and
 ``statements``, each with a ``label`` (`LABELS` of `dialogist.grounding.local_verifier`), ``lines``
 from 1, and a ``text``. Ids begin with the set: ``corpus/`` are ours, the others public
-(../shared/data). One that ends in ``#40-64`` is that part of the utterances.
+(../shared/data). One that ends in ``#40-64`` is that part of the utterances. What reviewers judged
+(``dialogist feedback export --as statements``) brings its own ``turns``.
 """
 
 import gzip
@@ -53,11 +54,12 @@ def read_judged(files: Iterable[Path], corpus: Path, data: Path | None) -> Itera
         DataError: the dialogue of a line is in no file.
     """
     records = [record for file in files for record in _records(file)]
-    known = dialogues_of([record["dialogue"] for record in records], corpus, data)
+    known = dialogues_of([r["dialogue"] for r in records if "turns" not in r], corpus, data)
     for record in records:
-        if record["dialogue"] in known:
+        name, turns = record["dialogue"], record.get("turns")
+        if turns or name in known:
             yield JudgedDialogue(
-                known[record["dialogue"]],
+                known[name] if turns is None else _dialogue_of(name, turns),
                 record["writer"],
                 tuple(
                     JudgedStatement(s["text"], tuple(n - 1 for n in s["lines"]), s["label"])
@@ -79,11 +81,15 @@ def dialogues_of(names: Sequence[str], corpus: Path, data: Path | None) -> dict[
         whole = known.get(part[1] if part else name)
         if whole is not None:
             turns = whole[int(part[2]) : int(part[3])] if part else whole
-            said = tuple(Utterance(speaker, text) for speaker, text in turns if text.strip())
-            found[name] = Dialogue(said, id=name)
+            found[name] = _dialogue_of(name, turns)
         elif data is not None or name.startswith("corpus/"):
             raise DataError(f"{name}: no such dialogue in {corpus} or {data}")
     return found
+
+
+def _dialogue_of(name: str, turns: Turns) -> Dialogue:
+    said = tuple(Utterance(speaker, text) for speaker, text in turns if text.strip())
+    return Dialogue(said, id=name)
 
 
 def _dialogues(corpus: Path, data: Path | None, wanted: set[str]) -> Iterator[tuple[str, Turns]]:

@@ -1,0 +1,497 @@
+"""Reviews keep their result: decided once, found again, exported, undone, and forgotten in time."""
+
+import csv
+import io
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.service.conftest import ask
+from tests.service.test_store import rows_of
+from typer.testing import CliRunner
+
+from dialogist import Dialogue, SummaryOptions
+from dialogist.cli.main import command_line
+from dialogist.records import Draft, EvidenceSpan, WriterOutput
+from dialogist.service import reviews, tables
+from dialogist.service.audit_log import AuditFilter, find_changes
+from dialogist.service.feedback import shared_feedback
+from dialogist.service.keys import add_key, valid_keys
+from dialogist.service.problems import Problem
+from dialogist.service.requests import checked
+from dialogist.service.reviewed_text import edits_between
+from dialogist.service.reviews import (
+    Decision,
+    ExportFilter,
+    ReviewFilter,
+    ReviewPage,
+    add_review,
+    decide,
+    delete_review,
+    export_reviews,
+    find_reviews,
+    review_of,
+    undo,
+)
+from dialogist.summarizer import Summarizer
+from dialogist_lab.verifier.judged import read_judged
+
+TALK = (
+    "Guest: The sink leaks, and my number is 415 555 0132.\n"
+    "Agent: I will send a plumber today at noon.\n"
+    "Guest: Thank you, I will wait here for the plumber.\n"
+)
+DAY = 86_400.0
+
+
+class Fixed:
+    """A writer that says the same of each dialogue: two statements under headings."""
+
+    name, licence, language, at_once = "fixed", "", "", 1
+
+    def __init__(self, *texts):
+        self.texts = texts or ("The number of the guest is 415 555 0132.", "A plumber comes.")
+
+    def write(self, dialogue, form, options):
+        del form, options
+        return WriterOutput(
+            tuple(
+                Draft(text, (n,), ("Problem", "Done")[n], (EvidenceSpan(n, 0, 5),))
+                for n, text in enumerate(self.texts)
+            )
+        )
+
+
+@pytest.fixture
+def key(engine):
+    add_key(engine, "desk")
+    return valid_keys(engine)[0]
+
+
+def add(engine, key, *texts, conversation="case-7", form=None):
+    dialogue = Dialogue(Dialogue.from_text(TALK).utterances, id=conversation)
+    writer = Fixed(*texts)
+    result = Summarizer(writer, None, form).result(dialogue, SummaryOptions(unsupported="mark"))
+    return add_review(engine, key.id, result)
+
+
+def later(engine, identity, seconds):
+    """As if everything that happened to a review were that long ago."""
+    table = tables.reviews
+    moved = {name: table.c[name] - seconds for name in ("at", "created", "reviewed", "deleted")}
+    with engine.begin() as connection:
+        connection.execute(sa.update(table).where(table.c.id == identity).values(moved))
+
+
+def approve(engine, key, identity, **more):
+    return decide(engine, key, identity, Decision(verdict="approved", **more), "masked")
+
+
+def ids_of(engine, **wanted):
+    return [one["id"] for one in find_reviews(engine, ReviewPage(**wanted))["reviews"]]
+
+
+def text_of(engine, **wanted):
+    return "".join(export_reviews(engine, ExportFilter(**wanted)))
+
+
+def test_a_store_of_version_3_goes_on(engine):
+    """Made by the old code: what waits is found; of what was decided only the audit is left."""
+    is_sqlite = engine.dialect.name == "sqlite"
+    made = (Path(__file__).parent / "store_of_version_3.sql").read_text()
+    made = made if is_sqlite else made.replace("number INTEGER NOT NULL,", "number SERIAL,", 1)
+    tables.metadata.drop_all(engine)
+    with engine.begin() as connection:
+        for statement in made.split(";\n")[1:-2]:
+            connection.exec_driver_sql(statement.replace("%", "%%") if not is_sqlite else statement)
+        if not is_sqlite:  # the rows were not numbered by it
+            connection.exec_driver_sql("SELECT setval('audit_number_seq', 100)")
+    for _ in range(2):
+        tables.upgrade(engine)
+    [old] = valid_keys(engine)
+    [plain, filled] = find_reviews(engine, ReviewPage())["reviews"]
+    assert plain["excerpt"].startswith("Guest: “My number is 415 555 0132.")
+    assert (plain["conversation"], plain["turns"], plain["ready"]) == ("case-7", 3, "ok")
+    assert (filled["form"], ids_of(engine, form="call")) == ("call", [filled["id"]])
+    assert {one["who"] for one in find_changes(engine, AuditFilter())} == {"old"}
+    assert approve(engine, old, filled["id"])["state"] == "approved"
+    assert len(list(shared_feedback(engine, "pairs"))) == 1
+    fresh = {(t, c.name) for t in tables.metadata.tables for c in tables.metadata.tables[t].columns}
+    there = sa.inspect(engine)
+    assert fresh == {(t, c["name"]) for t in there.get_table_names() for c in there.get_columns(t)}
+    indexes = {index.name for table in tables.metadata.tables.values() for index in table.indexes}
+    assert indexes <= {i["name"] for t in there.get_table_names() for i in there.get_indexes(t)}
+
+
+@pytest.mark.parametrize(("keep", "number"), [("masked", "[PHONE_1]"), ("as_is", "415 555 0132")])
+def test_what_was_approved_is_kept_masked_or_as_it_is(engine, keep, number):
+    async def conversation(service):
+        async with service.client() as client:
+            made = await client.post(
+                "/v1/summaries?review=1&id=case-7",
+                content=TALK,
+                headers={"Content-Type": "text/plain"},
+            )
+            path = made.headers["Location"].replace("/reviews", "/v1/reviews")
+            done = await client.post(f"{path}/decision", json={"verdict": "approved"})
+            listed = (await client.get("/v1/reviews?state=approved,edited&search=CASE-7")).json()
+            return done, listed, (await client.get(path)).json()
+
+    done, listed, shown = ask(engine, conversation, Fixed(), keep_approved=keep)
+    said = f"Problem\nThe number of the guest is {number}."
+    assert shown == done.json()
+    assert shown["text"] == f"{said}\n\nDone\nA plumber comes."
+    assert shown["statements"][0]["lines"] == [1]
+    assert (shown["state"], shown["reviewer"], shown["speakers"]) == (
+        "approved",
+        "test 0",
+        ["Guest", "Agent"],
+    )
+    assert shown["reviewed"] >= shown["created"]
+    assert "dialogue" not in shown
+    [one] = listed["reviews"]
+    assert one["excerpt"].startswith(said)
+    assert not {"text", "statements", "dialogue"} & one.keys()
+
+
+def test_an_edit_keeps_headings_and_the_lines_of_what_it_changed(engine, key):
+    identity = add(engine, key)
+    left = [
+        {"text": "A plumber comes   at noon.", "heading": "To do"},
+        {"text": "It is urgent"},
+        {"text": "The number of the guest is 415 555 0132."},
+    ]
+    shown = decide(engine, key, identity, Decision(verdict="edited", statements=left), "as_is")
+    assert shown["statements"] == [
+        {"heading": "To do", "text": "A plumber comes at noon.", "verdict": "edited", "lines": [2]},
+        {"heading": "To do", "text": "It is urgent", "verdict": "added", "lines": []},
+        {
+            "heading": "Problem",
+            "text": "The number of the guest is 415 555 0132.",
+            "verdict": "quoted",
+            "lines": [1],
+        },
+    ]
+    assert shown["draft_text"].startswith("Problem\nThe number")
+    [row] = rows_of(engine, tables.feedback_table)
+    assert row.edits == {"changed": 1, "added": 1, "kept": 1}
+    assert (row.content, row.review_id) == (None, identity)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"verdict": "edited"}, "send all that remain"),
+        ({"verdict": "approved", "statements": [{"text": "x"}]}, "send all that remain"),
+        ({"verdict": "edited", "statements": [{"text": "  "}]}, "statements: "),
+        ({"verdict": "rejected", "reason": "x" * 2001}, "reason: "),
+        ({"verdict": "fine"}, "verdict: "),
+        ({"verdict": "approved", "secret": 1}, "use only "),
+    ],
+)
+def test_a_decision_that_is_not_clear_is_refused(engine, key, given, told):
+    identity = add(engine, key)
+    with pytest.raises(Problem) as refused:
+        decide(engine, key, identity, checked(Decision, given), "masked")
+    assert refused.value.code == "bad_request"
+    assert refused.value.detail.removeprefix("statements: ").startswith(
+        told.removeprefix("statements: ")
+    )
+    assert ids_of(engine) == [identity]
+
+
+def test_of_two_who_decide_at_once_one_is_told(engine, key):
+    outcomes = []
+    for _ in range(5):
+        identity, ready = add(engine, key), threading.Barrier(3)
+
+        def one(verdict, identity=identity, ready=ready):
+            ready.wait()
+            try:
+                outcomes.append(decide(engine, key, identity, Decision(verdict=verdict), "masked"))
+            except Problem as problem:
+                outcomes.append(problem.code)
+
+        threads = [
+            threading.Thread(target=one, args=(v,)) for v in ("approved", "rejected", "approved")
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        done = [each for each in outcomes[-3:] if each != "conflict"]
+        assert len(done) == 1
+        assert review_of(engine, identity) == done[0]
+    assert len(rows_of(engine, tables.feedback_table)) == 5
+
+
+def test_reviews_are_filtered_and_paged_in_their_order(engine, key):
+    made = [add(engine, key, form="call" if n % 2 else None) for n in range(7)]
+    for n, identity in enumerate(made):
+        later(engine, identity, (7 - n) * 3600)
+    for identity in made[:5]:
+        approve(engine, key, identity)
+    decide(engine, key, made[5], Decision(verdict="rejected", reason="Wrong customer."), "masked")
+    delete_review(engine, key, made[4])
+    assert ids_of(engine) == [made[6]]
+    assert ids_of(engine, state="approved") == made[3::-1]
+    assert ids_of(engine, state="approved", form="call") == [made[3], made[1]]
+    assert ids_of(engine, state="approved,deleted") == made[4::-1]
+    [rejected] = find_reviews(engine, ReviewPage(state="rejected"))["reviews"]
+    assert rejected["reason"] == "Wrong customer."
+    seen, after = [], ""
+    for _ in range(4):
+        page = find_reviews(engine, ReviewPage(state="approved", limit=1, after=after))
+        seen += [one["id"] for one in page["reviews"]]
+        after = page["next"]
+    assert seen == made[3::-1]
+    assert find_reviews(engine, ReviewPage(state="approved", limit=1, after=after))["next"] == ""
+    later(engine, made[1], 5 * DAY)
+    week_ago = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * DAY))
+    assert ids_of(engine, state="approved", until=week_ago) == [made[1]]
+    assert made[1] not in ids_of(engine, state="approved", since=week_ago)
+
+
+def test_what_waits_comes_the_oldest_first_and_page_by_page(engine, key):
+    made = [add(engine, key) for _ in range(5)]
+    first = find_reviews(engine, ReviewPage(limit=2))
+    assert [one["id"] for one in first["reviews"]] == made[:2]
+    approve(engine, key, made[0])
+    assert ids_of(engine, limit=2, after=first["next"]) == made[2:4]
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("PLUMBER comes", [0]),
+        ("ÜBER 100%", [1]),
+        ("00%", [1]),
+        ("0_%", []),
+        ("Case-1", [1]),
+        ("case-", [1, 0]),
+        ("0132", []),
+    ],
+)
+def test_a_search_looks_in_texts_and_ids(engine, key, search, found):
+    made = [
+        add(engine, key, conversation="case-0"),
+        add(engine, key, "It costs über 100%", "Nothing else.", conversation="case-1"),
+    ]
+    for identity in made:
+        approve(engine, key, identity)
+    assert ids_of(engine, state="approved", search=search) == [made[n] for n in found]
+
+
+def test_a_search_looks_at_so_many_reviews_and_says_where_to_go_on(engine, key, monkeypatch):
+    monkeypatch.setattr(reviews, "_SCANNED", 3)
+    wanted = add(engine, key, "The boiler is cold.", "Nothing else.")
+    for _ in range(4):
+        add(engine, key)
+    for one in ids_of(engine):
+        approve(engine, key, one)
+    found = find_reviews(engine, ReviewPage(state="approved", search="boiler"))
+    assert found["reviews"] == []
+    assert ids_of(engine, state="approved", search="boiler", after=found["next"]) == [wanted]
+    assert "boiler" in text_of(engine, search="boiler", format="jsonl")
+
+
+def test_an_export_is_whole_and_runs_nothing(engine, key, monkeypatch):
+    monkeypatch.setattr(reviews, "_PAGE", 2)
+    payload = '=HYPERLINK("https://x.example","y")'
+    made = [add(engine, key, conversation=f"case-{n}") for n in range(4)]
+    made.append(add(engine, key, "# <b>Bold</b>", "- x", conversation=payload))
+    for identity in made:
+        approve(engine, key, identity)
+    rows = list(csv.DictReader(io.StringIO(text_of(engine))))
+    assert [row["id"] for row in rows] == made[::-1]
+    assert rows[0]["conversation"] == f"'{payload}"
+    assert rows[1]["text"].splitlines()[0] == "Problem"
+    lines = [json.loads(line) for line in text_of(engine, format="jsonl").splitlines()]
+    assert [one["id"] for one in lines] == made[::-1]
+    assert lines[1]["statements"][1]["heading"] == "Done"
+    markdown = text_of(engine, format="markdown", search="bold")
+    assert "### Problem\n- \\# \\<b\\>Bold\\</b\\>" in markdown.replace("\n\n", "\n")
+    assert "<b>" not in markdown
+
+
+def test_an_export_comes_over_http_as_a_file(engine, key):
+    approve(engine, key, add(engine, key))
+
+    async def conversation(service):
+        async with service.client() as client:
+            paths = ("format=csv", "format=jsonl&state=open", "format=pdf", "limit=3")
+            return [await client.get(f"/v1/reviews/export?{path}") for path in paths]
+
+    table, empty, unknown, limit = ask(engine, conversation)
+    assert table.headers["Content-Type"].startswith("text/csv")
+    assert table.headers["Content-Disposition"] == 'attachment; filename="reviews.csv"'
+    assert len(table.text.split("case-7")) == 2
+    assert (empty.status_code, empty.text) == (200, "")
+    assert unknown.json()["detail"].startswith("format: ")
+    assert limit.status_code == 422
+
+
+@pytest.mark.parametrize("verdict", ["approved", "rejected", "deleted"])
+def test_a_decision_is_undone_within_a_day(engine, key, verdict):
+    identity = add(engine, key)
+    before = review_of(engine, identity)
+
+    def act():
+        if verdict == "deleted":
+            delete_review(engine, key, identity)
+        else:
+            given = Decision(verdict=verdict, reason="x" * (verdict == "rejected"), consent=True)
+            decide(engine, key, identity, given, "masked")
+
+    act()
+    assert review_of(engine, identity)["state"] == verdict
+    assert ids_of(engine) == []
+    later(engine, identity, DAY - 60)
+    tables.forget(engine, 30)
+    undo(engine, key, identity)
+    assert {**review_of(engine, identity), "created": before["created"]} == before
+    assert rows_of(engine, tables.feedback_table) == []
+    with pytest.raises(Problem, match="conflict"):
+        undo(engine, key, identity)
+    act()
+    later(engine, identity, DAY + 60)
+    with pytest.raises(Problem, match="conflict"):
+        undo(engine, key, identity)
+    assert review_of(engine, identity)["state"] == verdict
+
+
+def test_a_deletion_of_what_was_approved_is_undone_first(engine, key):
+    identity = add(engine, key)
+    approve(engine, key, identity)
+    delete_review(engine, key, identity)
+    with pytest.raises(Problem, match="not_found"):
+        delete_review(engine, key, identity)
+    assert undo(engine, key, identity)["state"] == "approved"
+    assert undo(engine, key, identity)["state"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("act", "days", "left"),
+    [
+        ("open", 29, "whole"),
+        ("open", 31, "gone"),
+        ("approved", 0.9, "whole"),
+        ("approved", 1.1, "text"),
+        ("approved", 29, "text"),
+        ("approved", 31, "gone"),
+        ("rejected", 0.9, "whole"),
+        ("rejected", 1.1, "empty"),
+        ("deleted", 0.9, "whole"),
+        ("deleted", 1.1, "gone"),
+    ],
+)
+def test_content_goes_when_its_time_is_over(engine, key, act, days, left):
+    identity = add(engine, key)
+    if act != "open":
+        verdict = "rejected" if act == "rejected" else "approved"
+        decide(engine, key, identity, Decision(verdict=verdict, consent=True), "as_is")
+    if act == "deleted":
+        delete_review(engine, key, identity)
+    later(engine, identity, days * DAY)
+    tables.forget(engine, 30)
+    rows = rows_of(engine, tables.reviews)
+    kinds = {(): "gone", (True, True): "whole", (True, False): "text", (False, False): "empty"}
+    held = tuple(x for row in rows for x in ("415 555" in str(row), bool(row.dialogue)))
+    assert kinds[held] == left
+    if act != "open" and left == "gone":
+        assert all(not row.content for row in rows_of(engine, tables.feedback_table))
+
+
+def test_the_audit_says_who_did_what_and_holds_no_content(engine, key):
+    add_key(engine, "Ann Lee")
+    other = next(one for one in valid_keys(engine) if one.name == "Ann Lee")
+    identity = add(engine, key)
+    reason = "It names 415 555 0132."
+    decide(engine, other, identity, Decision(verdict="rejected", reason=reason), "masked")
+    undo(engine, key, identity)
+    delete_review(engine, other, identity)
+
+    async def conversation(service):
+        async with (
+            service.client() as client,
+            service.client(add_key(engine, "narrow", ["metrics"])) as narrow,
+        ):
+            whole = (await client.get("/v1/audit")).json()["changes"]
+            last = (await client.get(f"/v1/audit?limit=1&after={whole[2]['number']}")).json()
+            none = (await client.get("/v1/audit?since=2100-01-01T00:00:00Z")).json()
+            return whole, last, none, await narrow.get("/v1/audit")
+
+    whole, last, none, refused = ask(engine, conversation)
+    of_review = [(one["who"], one["action"]) for one in whole if one["subject"] == identity]
+    assert of_review == [
+        ("Ann Lee", "review deleted"),
+        ("desk", "review undone"),
+        ("Ann Lee", "review rejected"),
+        ("desk", "review added"),
+    ]
+    assert last["changes"] == [whole[3]]
+    assert none == {"changes": []}
+    assert refused.status_code == 403
+    assert "555" not in str(whole)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        [f"wholly other {n}" for n in range(2000)],
+        [f"the sink number {n} of the guest leaks again" for n in range(2000)],
+        [f"{n} the guest of sink number leaks" for n in range(2000, 0, -1)],
+    ],
+)
+def test_two_thousand_edited_lines_take_no_time(after):
+    before = [f"the sink number {n} of the guest leaks" for n in range(2000)]
+    began = time.process_time()
+    edits = edits_between(before, after)
+    assert time.process_time() - began < 0.7
+    assert edits.get("kept", 0) + edits.get("changed", 0) + edits.get("added", 0) == 2000
+
+
+def test_corrections_with_consent_become_data_for_three_models(engine, key, tmp_path):
+    shared = {"consent": True, "verdict": "edited"}
+    left = [{"text": "A plumber comes at noon."}, {"text": "Call 415 555 0132."}]
+    first, second, third, fourth = (add(engine, key) for _ in range(4))
+    decide(engine, key, first, Decision(**shared, statements=left), "masked")
+    approve(engine, key, second, consent=True)
+    decide(engine, key, third, Decision(verdict="rejected", consent=True), "masked")
+    approve(engine, key, fourth)
+    exported = {}
+    for kind in ("pairs", "statements", "verdicts"):
+        file = tmp_path / f"{kind}.jsonl"
+        words = ["export", "--as", kind, "--store", str(engine.url.render_as_string(False))]
+        made = CliRunner().invoke(command_line("feedback"), ["feedback", *words, "-o", str(file)])
+        assert made.exit_code == 0, made.output
+        exported[kind] = [json.loads(line) for line in file.read_text().splitlines()]
+        assert "415 555" not in file.read_text()
+    assert [one["summary"] for one in exported["pairs"]] == [
+        "A plumber comes at noon.\nCall [PHONE_1].",
+        "The number of the guest is [PHONE_1].\nA plumber comes.",
+    ]
+    edited, approved = read_judged([tmp_path / "statements.jsonl"], tmp_path / "no", None)
+    assert [(one.label, one.lines, one.text) for one in edited.statements] == [
+        ("partial", (1,), "A plumber comes."),
+        ("true", (1,), "A plumber comes at noon."),
+        ("invented", (0,), "The number of the guest is [PHONE_1]."),
+    ]
+    assert {one.label for one in approved.statements} == {"true"}
+    assert edited.dialogue.utterances[1].text == "I will send a plumber today at noon."
+    assert [one["verdict"] for one in exported["verdicts"]] == ["edited", "approved", "rejected"]
+    assert exported["verdicts"][0]["edits"] == {"changed": 1, "added": 1, "removed": 1}
+    assert exported["verdicts"][2]["statements"][1]["text"] == "A plumber comes."
+
+
+def test_a_filter_that_is_not_valid_is_refused(engine):
+    for wanted in ({"state": "done"}, {"since": "soon"}, {"after": "x"}, {"search": "x" * 201}):
+        with pytest.raises(Problem) as refused:
+            checked(ReviewPage, wanted)
+        assert refused.value.detail.startswith(f"{next(iter(wanted))}: ")
+    with pytest.raises(Problem, match="not_found"):
+        find_reviews(engine, ReviewPage(after="0" * 16))
+    assert ReviewFilter(since="2026-11-28").since.timestamp() == 1795824000
