@@ -57,9 +57,14 @@ class Service:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dialogist", "serve", "--port", str(self.port), *flags],
             stderr=self.log.open("w"),
-            env={**os.environ, "DIALOGIST_SERVE_RATE_PER_MINUTE": "10000000"},
+            env={
+                **os.environ,
+                "DIALOGIST_HOME": str(folder),
+                "DIALOGIST_SERVE_RATE_PER_MINUTE": "10000000",
+            },
         )
-        while not (key := re.search(r"#key=(\S+)", self.log.read_text())):
+        first = folder / "first-key"
+        while not first.exists() or not (key := re.search(r"#key=(\S+)", first.read_text())):
             if self.process.poll() is not None:
                 raise SystemExit(self.log.read_text())
             time.sleep(0.05)

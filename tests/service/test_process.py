@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -21,7 +22,7 @@ from dialogist.cli.main import command_line
 from dialogist.errors import ConfigError, UsageError
 from dialogist.formats import read_dialogues
 from dialogist.service.feedback import add_feedback, feedback_of
-from dialogist.service.keys import add_key, valid_keys
+from dialogist.service.keys import KeyRing, add_key, valid_keys
 from dialogist.service.settings import Settings, load_settings
 from dialogist.service.tables import open_store
 
@@ -38,9 +39,48 @@ def store(tmp_path):
 def test_keys_are_made_listed_and_revoked(store):
     made = run("keys", "add", "desk", "--scope", "summaries", "--store", store)
     assert re.fullmatch(r"dlg_[\w-]{43}\n", made.stdout)
-    assert run("keys", "list", "--store", store).stdout == "desk\tsummaries\n"
+    listed = run("keys", "list", "--store", store)
+    assert listed.stdout == "desk\tsummaries\n"
+    assert f"1 key in {store} " in listed.stderr
     assert run("keys", "revoke", "desk", "--store", store).exit_code == 0
     assert run("keys", "list", "--store", store).stdout == ""
+    again = run("keys", "list", "--revoked", "--store", store).stdout
+    assert re.fullmatch(r"desk\trevoked \d{4}-\d\d-\d\d \d\d:\d\d UTC\n", again)
+
+
+def test_keys_are_listed_by_the_settings_that_serve_reads(store, tmp_path):
+    (tmp_path / "service.yaml").write_text(f"store: {store}\n")
+    run("keys", "add", "desk", "--store", store)
+    listed = run("keys", "list", "--config", str(tmp_path / "service.yaml"))
+    assert listed.stdout.startswith("desk\t")
+
+
+def test_the_first_key_is_not_told_to_a_log(store, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("DIALOGIST_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("dialogist.service.server.run", lambda *given: None)
+    command.serve(port=0, store=store)
+    path = tmp_path / "home" / "first-key"
+    output = "".join(capfd.readouterr())
+    assert "dlg_" not in output
+    assert str(path) in output
+    assert path.stat().st_mode & 0o777 == 0o600
+    secret = path.read_text().split("#key=")[1].strip()
+    assert KeyRing(open_store(store), 60).find(secret).name == "first"
+
+
+def test_a_terminal_shows_the_first_key(store, monkeypatch, capsys):
+    monkeypatch.setattr("dialogist.service.server.run", lambda *given: None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    command.serve(port=0, store=store)
+    assert "#key=dlg_" in capsys.readouterr().err
+
+
+def test_no_key_is_made_that_nobody_could_see(store, tmp_path, monkeypatch):
+    (tmp_path / "home").write_text("a file")
+    monkeypatch.setenv("DIALOGIST_HOME", str(tmp_path / "home"))
+    with pytest.raises(UsageError, match="dialogist keys add"):
+        command.serve(port=0, store=store)
+    assert valid_keys(open_store(store)) == []
 
 
 def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
@@ -212,8 +252,13 @@ def _started(store, *flags, key=""):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ["-m", "dialogist", "serve", "--port", str(port), "--store", store, *flags]
-    process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
-    key = key or process.stderr.readline().split("#key=")[1].strip()
+    home = store.removeprefix("sqlite:///").rpartition("/")[0]
+    environment = {**os.environ, "DIALOGIST_HOME": home}
+    process = subprocess.Popen(
+        [sys.executable, *words], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    process.stderr.readline()  # where it listens
+    key = key or Path(home, "first-key").read_text().split("#key=")[1].strip()
     return process, f"http://127.0.0.1:{port}", key
 
 

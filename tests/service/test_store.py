@@ -13,8 +13,8 @@ from tests.service.conftest import Slow, ask
 from tests.service.test_api import CALL, get
 
 from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.service import keys, tables
 from dialogist.service import stored_batches as batches
-from dialogist.service import tables
 from dialogist.service.feedback import feedback_of, shared_feedback
 from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
 from dialogist.service.problems import Problem
@@ -86,6 +86,30 @@ def test_a_key_is_stored_as_its_hash_and_can_be_revoked(engine):
     assert KeyRing(engine, 60).find(secret) is None
     assert KeyRing(engine, 60).find_session(session) is None
     assert [row.action for row in rows_of(engine, tables.audit)] == ["key added", "key revoked"]
+
+
+def test_a_new_key_works_at_once_and_guessing_does_not_hammer_the_store(engine, monkeypatch):
+    looks = []
+    monkeypatch.setattr(keys, "valid_keys", lambda store: looks.append(1) or valid_keys(store))
+    monkeypatch.setattr(keys, "_LOOKS", 20)
+    ring = KeyRing(engine, 60)
+    for name in ("a", "b", "c"):
+        assert ring.find(add_key(engine, name)).name == name
+    assert len(looks) == 3
+    secret = add_key(engine, "d")
+    assert all(ring.find(f"guess {n}") is None for n in range(1000))
+    assert len(looks) <= 22
+    assert ring.find(secret).name == "d"  # seen while the guesses were looked for
+    assert ring.find(add_key(engine, "e")) is None
+
+
+def test_the_name_of_a_revoked_key_can_be_used_again(engine):
+    old = add_key(engine, "desk")
+    revoke_key(engine, "desk")
+    new = add_key(engine, "desk")
+    ring = KeyRing(engine, 60)
+    assert (ring.find(old), ring.find(new).name) == (None, "desk")
+    assert [name for name, _ in keys.revoked_keys(engine)] == ["desk"]
 
 
 def test_names_and_scopes_of_keys_are_checked(engine):

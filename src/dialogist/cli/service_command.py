@@ -1,6 +1,10 @@
 """``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what people said."""
 
 import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -70,9 +74,7 @@ def serve(
         if valid_keys(engine):
             note(f"listening on {address}", own=True)
         elif settings.is_loopback:
-            secret = add_key(engine, "first")
-            note(f"open {address}#key={secret}", own=True)
-            note("this first API key is shown once; 'dialogist keys add' makes more", own=True)
+            _tell_first_key(settings.home / "first-key", address, partial(add_key, engine, "first"))
         else:
             raise UsageError(
                 f"--host {settings.host}: other machines can reach it, and there is no API key "
@@ -80,6 +82,24 @@ def serve(
             )
         engine.dispose()
         run(settings, partial(app_of, settings), listener)
+
+
+def _tell_first_key(path: Path, address: str, make: Callable[[], str]) -> None:
+    """Show the first key on a terminal; a log has many readers: there it goes into a file."""
+    if sys.stderr.isatty():
+        note(f"open {address}#key={make()}", own=True)
+        note("this first API key is shown once; 'dialogist keys add' makes more", own=True)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            print(f"{address}#key={make()}", file=file)
+    except OSError as error:
+        reason = f"{path}: cannot be written: {error.strerror}"
+        raise UsageError(f"{reason}; make a key with dialogist keys add NAME") from None
+    told = f"{path} has the first API key: open its link, then delete it"
+    note(f"listening on {address}; {told}", own=True)
 
 
 def client(output: OutputFile = None) -> None:
@@ -107,13 +127,22 @@ def add(
 
 
 @keys_app.command("list")
-def show(store: Store = None, config: ConfigFile = None) -> None:
-    """List the keys by name, with their scopes."""
+def show(
+    revoked: Annotated[bool, typer.Option("--revoked", help="List revoked keys, too.")] = False,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """List the keys of a store by name, with their scopes."""
     engine = _engine(store, config)
-    from dialogist.service.keys import valid_keys
+    from dialogist.service.keys import revoked_keys, valid_keys
 
-    for key in valid_keys(engine):
+    keys = valid_keys(engine)
+    place = engine.url.render_as_string(hide_password=True)
+    note(f"{counted(len(keys), 'keys')} in {place} (--store or --config name another)", own=True)
+    for key in keys:
         typer.echo(f"{key.name}\t{' '.join(sorted(key.scopes))}")
+    for name, at in revoked_keys(engine) if revoked else ():
+        typer.echo(f"{name}\trevoked {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC")
 
 
 @keys_app.command("revoke")

@@ -166,9 +166,8 @@ async def identified(request: Request) -> Key | None:
     keys = service_of(request).keys
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and secret:
-        if keys.is_fresh:  # what is refused under load must not wait for a thread
-            return keys.find(secret.strip())
-        return await to_thread.run_sync(keys.find, secret.strip())
+        key = keys.remembered(secret.strip())  # under load, nothing must wait for a thread
+        return key or await to_thread.run_sync(keys.find, secret.strip())
     session = request.cookies.get(COOKIE, "")
     if not session:
         return None

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -27,6 +28,8 @@ _PREFIX = "dlg_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _FRESH = 5.0
 """Seconds for which keys are remembered: a key that is revoked elsewhere works no longer."""
+_LOOKS = 600
+"""Times a minute that each process asks the store for keys it does not know: some are guesses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ def revoke_key(engine: sa.Engine, name: str) -> None:
         )
         if key_id is None:
             raise UsageError(f"key {name}: there is no such key")
-        connection.execute(sa.update(table).where(table.c.id == key_id).values(revoked=time.time()))
+        free = {"revoked": time.time(), "former": name, "name": key_id}  # another may have the name
+        connection.execute(sa.update(table).where(table.c.id == key_id).values(free))
         connection.execute(sa.delete(tables.sessions).where(tables.sessions.c.key_id == key_id))
         tables.note_change(connection, key_id, "key revoked", key_id)
 
@@ -91,10 +95,23 @@ def valid_keys(engine: sa.Engine) -> list[Key]:
     """The keys that were not revoked, by name."""
     table = tables.keys
     with engine.connect() as connection:
-        rows = connection.execute(
-            sa.select(table).where(table.c.revoked.is_(None)).order_by(table.c.name)
-        )
-        return [Key(row.id, row.name, row.digest, frozenset(row.scopes.split())) for row in rows]
+        rows = connection.execute(_VALID.order_by(table.c.name))
+        return [_key_of(row) for row in rows]
+
+
+def revoked_keys(engine: sa.Engine) -> list[tuple[str, float]]:
+    """The names that revoked keys had, and when they were revoked, the newest first."""
+    table = tables.keys
+    query = sa.select(table.c.former, table.c.revoked).where(table.c.revoked.is_not(None))
+    with engine.connect() as connection:
+        return [(name, at) for name, at in connection.execute(query.order_by(-table.c.revoked))]
+
+
+_VALID = sa.select(tables.keys).where(tables.keys.c.revoked.is_(None))
+
+
+def _key_of(row: "sa.Row[Any]") -> Key:
+    return Key(row.id, row.name, row.digest, frozenset(row.scopes.split()))
 
 
 class KeyRing:
@@ -103,29 +120,47 @@ class KeyRing:
     def __init__(self, engine: sa.Engine, per_minute: int) -> None:
         self._engine = engine
         self._keys: list[Key] = []
-        self._read = 0.0
+        self._read = -_FRESH
         self._rates: dict[str, TokenBucket] = {}
         self._per_minute = per_minute
-        self._lock = threading.Lock()
+        self._looks = TokenBucket(_LOOKS)
+        self._lock, self._reading = threading.Lock(), threading.Lock()
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether keys are found without a look at the store."""
-        return bool(self._keys) and time.monotonic() - self._read <= _FRESH
+    def remembered(self, secret: str) -> Key | None:
+        """The key that a client holds, without a look at the store."""
+        return None if time.monotonic() - self._read > _FRESH else self._read_key(secret)
+
+    def _read_key(self, secret: str) -> Key | None:
+        """Every digest is compared, in constant time."""
+        digest = digest_of(secret)
+        same = [key for key in self._keys if hmac.compare_digest(key.digest, digest)]
+        return same[0] if same else None
 
     def find(self, secret: str) -> Key | None:
-        """The key that a client holds; every stored digest is compared, in constant time."""
-        return self._where("digest", digest_of(secret))
+        """The key that a client holds; one that is not known is looked for in the store.
+
+        Of many that nobody knows only so many a minute are: a new key works at once, and who
+        guesses does not keep the store busy.
+        """
+        key = self.remembered(secret)
+        if key is not None:
+            return key
+        with self._reading:
+            now = time.monotonic()
+            if now - self._read <= _FRESH and self._looks.take(now):
+                return None
+            self._keys, self._read = valid_keys(self._engine), now
+            return self._read_key(secret)
 
     def find_session(self, secret: str) -> Key | None:
         """The key that a session of the page stands for."""
         table = tables.sessions
-        statement = sa.select(table.c.key_id).where(
+        statement = _VALID.join(table, table.c.key_id == tables.keys.c.id).where(
             table.c.digest == digest_of(secret), table.c.expires > time.time()
         )
         with self._engine.connect() as connection:
-            key_id = connection.scalar(statement)
-        return None if key_id is None else self._where("id", key_id)
+            row = connection.execute(statement).first()
+        return None if row is None else _key_of(row)
 
     def open_session(self, key: Key, hours: float) -> str:
         """Begin a session of the page; returns its secret, for a cookie."""
@@ -146,14 +181,6 @@ class KeyRing:
         with self._lock:
             bucket = self._rates.setdefault(key.id, TokenBucket(self._per_minute))
             return bucket.take(time.monotonic())
-
-    def _where(self, field: str, value: str) -> Key | None:
-        with self._lock:
-            if not self.is_fresh:
-                self._keys, self._read = valid_keys(self._engine), time.monotonic()
-            keys = self._keys
-        same = [key for key in keys if hmac.compare_digest(getattr(key, field), value)]
-        return same[0] if same else None
 
 
 class TokenBucket:

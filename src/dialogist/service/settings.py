@@ -85,10 +85,14 @@ class Settings(Config):
         return writer_names(self.writer, self.verify, self.verifier, prompt, "off")
 
     @property
+    def home(self) -> Path:
+        """The user's folder, for what no setting puts elsewhere."""
+        return Path(os.environ.get("DIALOGIST_HOME") or Path.home() / ".dialogist")
+
+    @property
     def store_url(self) -> str:
         """The store; by default a file in the user's folder."""
-        folder = Path(os.environ.get("DIALOGIST_HOME") or Path.home() / ".dialogist")
-        return self.store or f"sqlite:///{folder / 'service.db'}"
+        return self.store or f"sqlite:///{self.home / 'service.db'}"
 
 
 def load_settings(

@@ -42,6 +42,7 @@ keys = sa.Table(
     _column("scopes", sa.String(200)),
     _column("created", sa.Float),
     _column("revoked", sa.Float, nullable=True),
+    _column("former", sa.String(64), server_default=""),  # the name of a revoked one, free again
 )
 sessions = sa.Table(
     "sessions",
@@ -230,6 +231,8 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         }
         here = sa.update(batches).where(batches.c.id == row.id)
         connection.execute(here.values(options=options))
+    named = {"former": keys.c.name, "name": keys.c.id}
+    connection.execute(sa.update(keys).where(keys.c.revoked.is_not(None)).values(named))
     if "alembic_version" in old:
         connection.execute(sa.text("DROP TABLE alembic_version"))
     from dialogist.service.reviewed_text import columns_of  # its modules need a second
