@@ -55,6 +55,11 @@ def test_it_asks_all_routes(made, engine):
         assert kept["id"] == waiting["id"]
         assert "A new one comes." in "".join(client.export_reviews(format="markdown"))
         assert client.undo(waiting["id"])["state"] == "open"
+        with pytest.raises(made.ServiceError, match="no destination is set"):
+            client.send_review(waiting["id"], {"to": "desk", "ticket": "1"})
+        assert client.list_deliveries(state="dead")["deliveries"] == []
+        with pytest.raises(made.ServiceError, match="no delivery of this id"):
+            client.retry_delivery(waiting["id"])
         assert client.delete_review(waiting["id"]) is None
         assert client.audit(limit=1)["changes"][0]["action"] == "review deleted"
         stored = client.feedback({"verdict": "approved"})

@@ -32,6 +32,7 @@ COMMANDS = {
     "client": ("Service", "service_command:client"),
     "keys": ("Service", "service_command:keys_app"),
     "feedback": ("Service", "service_command:feedback_app"),
+    "deliveries": ("Service", "service_command:deliveries_app"),
     "data.check": ("Data and machine", "data_command:check"),
     "data.convert": ("Data and machine", "convert_command:convert"),
     "doctor": ("Data and machine", "doctor_command:doctor"),

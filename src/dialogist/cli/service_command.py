@@ -1,4 +1,4 @@
-"""``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what people said."""
+"""``dialogist serve``, ``client`` and ``keys``, ``feedback`` and ``deliveries`` of its store."""
 
 import json
 import os
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 keys_app = typer.Typer(no_args_is_help=True, help="API keys of the service: add, list, revoke.")
 feedback_app = typer.Typer(no_args_is_help=True, help="What people said of summaries: export.")
+
+deliveries_app = typer.Typer(no_args_is_help=True, help="What the service sends on: list, retry.")
 
 ConfigFile = Annotated[
     Path | None,
@@ -56,6 +58,7 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):
+        from dialogist.service.connectors import open_destinations
         from dialogist.service.keys import add_key, valid_keys
         from dialogist.service.server import app_of, listen_at, run
         from dialogist.service.settings import load_settings
@@ -64,6 +67,7 @@ def serve(
     flags = {"host": host, "port": port, "store": store, "writer": writer, "workers": workers}
     flags |= {"verify": verify, "verifier": verifier, "unsupported": unsupported, "prompt": prompt}
     settings = load_settings(config, flags)
+    open_destinations(settings.destinations)  # as below: told before a process starts
     summarizer = Summarizer(*settings.writers)  # told before a process starts, and not in its log
     *_, drain = settings.times(bool(summarizer.chats))
     settings = settings.model_copy(update={"drain_seconds": drain})
@@ -214,6 +218,49 @@ def import_annotated(
     before = f"; {counted(again, 'dialogues')} stored before" if again else ""
     note(f"{counted(added, 'dialogues')} stored{before}", own=True)
     return reading.finish()
+
+
+@deliveries_app.command("list")
+def show_deliveries(
+    state: Annotated[
+        Literal["waiting", "sent", "dead", "withdrawn"],
+        typer.Option(help="Which; what failed for good is dead."),
+    ] = "dead",
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """List deliveries, the newest first: id, destination, event, review, tries and last error."""
+    engine = _engine(store, config)
+    from dialogist.service.deliveries import MOST_LISTED, DeliveryFilter, find_deliveries
+
+    for one in find_deliveries(engine, DeliveryFilter(state=state, limit=MOST_LISTED)):
+        shown = ("id", "destination", "event", "review", "tries", "error")
+        typer.echo("\t".join(str(one[name]) for name in shown))
+
+
+@deliveries_app.command("retry")
+def retry(
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids (default: all dead ones).")] = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Have a running service send deliveries again that failed."""
+    engine = _engine(store, config)
+    from dialogist.service.deliveries import (
+        MOST_LISTED,
+        DeliveryFilter,
+        find_deliveries,
+        retry_delivery,
+    )
+    from dialogist.service.problems import Problem
+
+    dead = find_deliveries(engine, DeliveryFilter(state="dead", limit=MOST_LISTED))
+    for identity in ids or [str(one["id"]) for one in dead]:
+        try:
+            retry_delivery(engine, "", identity)
+        except Problem as problem:
+            raise UsageError(f"{identity}: {problem.detail}") from None
+        note(f"{identity} is sent again")
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":

@@ -18,7 +18,15 @@ from dialogist import __version__
 from dialogist.config import Config
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Statement, to_json
-from dialogist.service import audit_log, feedback, guards, reviews, stored_batches, tables
+from dialogist.service import (
+    audit_log,
+    deliveries,
+    feedback,
+    guards,
+    reviews,
+    stored_batches,
+    tables,
+)
 from dialogist.service.guards import Service
 from dialogist.service.keys import Key
 from dialogist.service.problems import CODES, Problem
@@ -206,7 +214,8 @@ def _once(request: Request, body: bytes) -> tuple[str, str]:
     value = request.headers.get("idempotency-key", "")
     if len(value) > 128 or not all("!" <= character <= "~" for character in value):
         raise Problem("bad_request", "Idempotency-Key: 1 to 128 visible ASCII characters")
-    return value, hashlib.sha256(body + request.scope["query_string"]).hexdigest()
+    asked = request.url.path.encode(), request.scope["query_string"], body
+    return value, hashlib.sha256(b"%s?%s\n%s" % asked).hexdigest()
 
 
 @router.get("/v1/batches/{identity}")
@@ -322,6 +331,37 @@ async def get_audit(request: Request) -> Response:
     return JSONResponse({"changes": await service.stored(audit_log.find_changes, wanted)})
 
 
+@router.post("/v1/reviews/{identity}/deliveries")
+async def post_delivery(request: Request, identity: Identity) -> Response:
+    """Send an approved summary to a destination of the settings."""
+    service, key = await guards.authorized(request, "reviews")
+    body, value = await _json_body(request)
+    given = checked(deliveries.DeliveryRequest, value)
+    stored, _ = await service.stored(
+        tables.once_only,
+        key.id,
+        *_once(request, body),
+        lambda connection: service.outbox.add_by_hand(connection, key.id, identity, given),
+    )
+    return JSONResponse({"id": stored}, 202)
+
+
+@router.get("/v1/deliveries")
+async def get_deliveries(request: Request) -> Response:
+    """List deliveries, the newest first, without what they say."""
+    service, _ = await guards.authorized(request, "reviews")
+    wanted = _query(request, deliveries.DeliveryFilter)
+    return JSONResponse({"deliveries": await service.stored(deliveries.find_deliveries, wanted)})
+
+
+@router.post("/v1/deliveries/{identity}/retry")
+async def post_retry(request: Request, identity: Identity) -> Response:
+    """Have a delivery sent again that failed."""
+    service, key = await guards.authorized(request, "reviews")
+    await service.stored(deliveries.retry_delivery, key.id, identity)
+    return JSONResponse({"id": identity}, 202)
+
+
 @router.post("/v1/chat/completions")
 async def post_chat(request: Request) -> Response:
     """Answer a chat whose user sends a transcript with its summary.
@@ -420,6 +460,7 @@ async def get_ready(request: Request) -> Response:
 
 
 _QUERIES: Mapping[str, type[Config]] = {
+    "/v1/deliveries": deliveries.DeliveryFilter,
     "/v1/reviews": reviews.ReviewPage,
     "/v1/reviews/export": reviews.ExportFilter,
     "/v1/audit": audit_log.AuditFilter,
@@ -440,7 +481,7 @@ def description() -> dict[str, Any]:
     summary = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
     schemas = described["components"]["schemas"]
     schemas |= {**summary.pop("$defs", {}), "Summary": summary}
-    for model in (Options, feedback.Feedback, reviews.Decision):
+    for model in (Options, feedback.Feedback, reviews.Decision, deliveries.DeliveryRequest):
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
     schemas["Problem"]["properties"]["code"]["enum"] = list(CODES)

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dialogist.language.tokens import counted
 from dialogist.records import JSON
+from dialogist.service.deliveries import Outbox
 from dialogist.service.keys import Key, KeyRing
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
@@ -127,6 +128,7 @@ class Service:
     metrics: Metrics
     uploads: asyncio.Semaphore
     writes: CapacityLimiter
+    outbox: Outbox
 
     async def stored(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function of the store in a thread, with the store first."""

@@ -17,6 +17,7 @@ from dialogist.plain_text import plain
 from dialogist.records import JSON
 from dialogist.render import csv_row
 from dialogist.service import tables
+from dialogist.service.deliveries import enqueue
 from dialogist.service.feedback import DialogueMasks, Judged, store_feedback
 from dialogist.service.keys import Key
 from dialogist.service.problems import Problem
@@ -274,6 +275,7 @@ def _change(
     if not connection.execute(sa.update(table).where(same).values(values)).rowcount:
         raise Problem("conflict", "somebody else has just changed this review")
     tables.note_change(connection, key.id, f"review {action}", row.id, key.name)
+    enqueue(connection, row.id, action, row.conversation)
     return _whole(_row(connection, row.id))
 
 

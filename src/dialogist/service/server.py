@@ -28,6 +28,8 @@ from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist.service import api, page
+from dialogist.service.connectors import open_destinations
+from dialogist.service.deliveries import Outbox
 from dialogist.service.guards import Envelope, Service
 from dialogist.service.keys import KeyRing
 from dialogist.service.problems import Problem
@@ -63,6 +65,7 @@ def create_app(
     metrics = Metrics()
     queue = WorkQueue(summarizer, settings, metrics)
     runner = Runner(engine, queue, settings)
+    outbox = Outbox(engine, open_destinations(settings.destinations), settings.public_url)
     service = Service(
         settings,
         engine,
@@ -72,17 +75,21 @@ def create_app(
         metrics,
         asyncio.Semaphore(_UPLOADS),
         CapacityLimiter(_WRITES),
+        outbox,
     )
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         running = asyncio.create_task(runner.run())
+        outbox.start()
         with _signals(queue, load, runner.stop) as ends:
             yield
         runner.stop()
         left = max(_LAST, ends() + settings.drain_seconds - time.monotonic())
         end = time.monotonic() + left  # the server has waited for the requests already
-        await asyncio.wait({running}, timeout=left)
+        await asyncio.gather(
+            asyncio.wait({running}, timeout=left), to_thread.run_sync(outbox.stop, left)
+        )
         running.cancel()
         if not await queue.close(max(_LAST, end - time.monotonic())):
             leave()

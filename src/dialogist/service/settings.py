@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from dialogist.config import Config, read_yaml
 from dialogist.errors import ConfigError, nearest
 from dialogist.grounding.verification import VerifyMode
 from dialogist.records import Unsupported
+from dialogist.service.connectors import Destination
 from dialogist.writers import writer_names
 
 KeepApproved: TypeAlias = Literal["masked", "as_is"]
@@ -38,6 +39,8 @@ class Settings(Config):
     with a language model 180 and 30. ``rate_per_minute``: requests of a key, in
     each process. ``retention_days``: when stored content is deleted. ``keep_approved``: whether
     personal data and speakers are masked in summaries that are kept once they are approved.
+    ``destinations``: where decisions on summaries are sent, by name (`Destination`);
+    ``public_url``: where people reach this service, for links to its reviews.
     ``session_hours``: how long a person stays signed in. ``drain_seconds``: time to stop, with a
     language model at least ``deadline_seconds``.
     """
@@ -64,6 +67,8 @@ class Settings(Config):
     retention_days: float = Field(30, gt=0)
     keep_approved: KeepApproved = "masked"
     session_hours: float = Field(12, gt=0)
+    destinations: dict[Annotated[str, Field(pattern=r"^[\w-]{1,64}$")], Destination] = Field({})
+    public_url: str = Field("", pattern=r"^(https?://[^\s/]+(/\S*)?)?$")
     drain_seconds: int = Field(30, ge=0, le=3600)
 
     @property

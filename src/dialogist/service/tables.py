@@ -106,6 +106,23 @@ reviews = sa.Table(
     _column("summary", sa.JSON, nullable=True),  # content: as the dialogue
     sa.Index("reviews_at", "at", "id"),
 )
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    _column("id", _ID, primary_key=True),
+    _column("review_id", _ID, index=True),
+    _column("destination", sa.String(64)),
+    _column("event", sa.String(32)),
+    _column("created", sa.Float, index=True),
+    _column("state", sa.String(16)),  # waiting, sent, dead or withdrawn
+    _column("tries", sa.Integer, default=0),
+    _column("next_try", sa.Float),
+    _column("owner", _ID, default=""),
+    _column("lease", sa.Float, default=0.0),
+    _column("error", sa.String(200), default=""),  # of the last try
+    _column("body", sa.JSON, nullable=True),  # content: until it is sent
+    sa.Index("deliveries_due", "destination", "state", "next_try"),
+)
 feedback_table = sa.Table(
     "feedback",
     metadata,
@@ -305,7 +322,7 @@ def forget(engine: sa.Engine, days: float) -> None:
         connection.execute(sa.delete(reviews).where(is_gone))
         connection.execute(sa.update(reviews).where(is_final).values(emptied))
         connection.execute(sa.update(reviews).where(rejected).values(blank))
-        for table in (feedback_table, once, batches):
+        for table in (feedback_table, deliveries, once, batches):
             connection.execute(sa.delete(table).where(table.c.created < before))
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
         connection.execute(sa.delete(audit).where(audit.c.at < before))

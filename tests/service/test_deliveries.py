@@ -1,0 +1,443 @@
+"""Deliveries: kept until they are sent, tried again, listed, and sent once by several processes."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from tests.service.conftest import ask
+from tests.service.receiver import receiving
+from tests.service.test_api import CALL
+from tests.service.test_connectors import KINDS, SECRET
+from tests.service.test_store import rows_of
+from typer.testing import CliRunner
+
+from dialogist.cli.main import command_line
+from dialogist.service import deliveries, tables
+from dialogist.service.connectors import open_destinations
+from dialogist.service.deliveries import DeliveryFilter, Outbox, find_deliveries, retry_delivery
+from dialogist.service.keys import add_key, valid_keys
+from dialogist.service.problems import Problem
+from dialogist.service.settings import Settings
+
+TICKET = (200, {}, {"ticket": {"id": 4711}})
+BUSY = (503, {}, "")
+GONE = (404, {}, {"error": "RecordNotFound"})
+SAID = [{"heading": "Issue", "text": "The order is late.", "verdict": "kept", "lines": [1]}]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(deliveries, "_LOOK", 0.02)
+    monkeypatch.setattr(deliveries, "_PAUSES", (0.02,) * 7)
+    monkeypatch.setenv("DESK_TOKEN", "t0k3n")
+    monkeypatch.setenv("DESK_SECRET", SECRET)
+
+
+def destinations(url, kind="zendesk", when=("approved", "edited")):
+    return {"desk": {"kind": kind, "url": url, "when": when, **KINDS[kind]}}
+
+
+def outbox_of(engine, url, **more):
+    settings = Settings(destinations=destinations(url, **more))
+    return Outbox(engine, open_destinations(settings.destinations), "https://desk.example/")
+
+
+@contextmanager
+def running(*outboxes):
+    for outbox in outboxes:
+        outbox.start()
+    try:
+        yield
+    finally:
+        for outbox in outboxes:
+            outbox.stop(10)
+
+
+def reviewed(engine, conversation="4711", state="approved"):
+    """A review that somebody decided; its id."""
+    if not valid_keys(engine):
+        add_key(engine, "desk")
+    now = time.time()
+    values = {"id": tables.new_id(), "key_id": valid_keys(engine)[0].id, "created": now, "at": now}
+    values |= {"state": state, "conversation": conversation, "text": "The order is late."}
+    values |= {"final": SAID, "reviewer": "ann", "reviewed": now, "reason": "too short"}
+    with engine.begin() as connection:
+        connection.execute(sa.insert(tables.reviews).values(values))
+    return values["id"]
+
+
+def enqueue(outbox, engine, identity, event="approved"):
+    engine.update_execution_options(outbox=outbox)  # the last one's, else
+    with engine.begin() as connection:
+        query = sa.select(tables.reviews.c.conversation).where(tables.reviews.c.id == identity)
+        deliveries.enqueue(connection, identity, event, connection.scalar(query))
+
+
+def wait_for(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def states(engine):
+    return [row.state for row in rows_of(engine, tables.deliveries)]
+
+
+def leased(engine):
+    return [row for row in rows_of(engine, tables.deliveries) if row.lease > time.time()]
+
+
+def tickets_of(receiver):
+    return [got.asked.rpartition("/")[2].removesuffix(".json") for got in receiver.got]
+
+
+def test_an_approved_summary_stands_in_the_ticket(engine):
+    with receiving(TICKET) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        review = reviewed(engine)
+        enqueue(outbox, engine, review)
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["sent"])
+    [got] = receiver.got
+    link = f'<p><a href="https://desk.example/reviews/{review}">Open the review</a></p>'
+    note = f"<h2>Issue</h2><ul><li>The order is late.</li></ul>{link}"
+    assert json.loads(got.body)["ticket"]["comment"]["html_body"] == note
+    [row] = rows_of(engine, tables.deliveries)
+    assert (row.body, row.tries, row.error) == (None, 1, "")
+
+
+def test_from_a_call_to_a_note_in_its_ticket(engine):
+    """Over HTTP alone; a decision that is undone before it was sent is not sent."""
+
+    async def conversation(service):
+        async with service.client() as client:
+
+            async def stored(number):
+                await client.post("/v1/summaries", json={**CALL, "id": number, "review": True})
+                [review] = (await client.get("/v1/reviews")).json()["reviews"]
+                return f"/v1/reviews/{review['id']}"
+
+            approved = {"verdict": "approved"}
+            first, kept = await stored("4711"), SAID[0]["text"]
+            edited = {"verdict": "edited", "statements": [{"heading": "Issue", "text": kept}]}
+            replies = [await client.post(f"{first}/decision", json=edited)]
+            await asyncio.to_thread(wait_for, lambda: states(engine) == ["sent"])
+            receiver.answers[0] = BUSY
+            second = await stored("4712")
+            replies.append(await client.post(f"{second}/decision", json=approved))
+            await asyncio.to_thread(wait_for, lambda: len(receiver.got) >= 2)
+            replies.append(await client.post(f"{second}/undo"))
+            listed = (await client.get("/v1/deliveries")).json()["deliveries"]
+            return replies, listed
+
+    with receiving(TICKET) as receiver:
+        replies, listed = ask(engine, conversation, destinations=destinations(receiver.url))
+    assert [reply.status_code for reply in replies] == [200, 200, 200]
+    assert receiver.got[0].asked == "PUT /api/v2/tickets/4711.json"
+    comment = json.loads(receiver.got[0].body)["ticket"]["comment"]
+    note = "<h2>Issue</h2><ul><li>The order is late.</li></ul>"
+    assert comment == {"html_body": note, "public": False}
+    shown = [(one["state"], one["event"], one["error"]) for one in listed]
+    undone = ("withdrawn", "review.approved", "undone before it was sent")
+    assert shown == [undone, ("sent", "review.edited", "")]
+
+
+def test_what_fails_is_tried_again_with_the_same_id(engine):
+    with receiving(BUSY, "close", BUSY, (204, {}, "")) as receiver:
+        outbox = outbox_of(engine, receiver.url, kind="webhook")
+        enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["sent"])
+    assert len(receiver.got) == 4
+    assert len({got.headers["webhook-id"] for got in receiver.got}) == 1
+    assert len({got.body for got in receiver.got}) == 1
+
+
+def test_pauses_grow_and_a_receiver_can_ask_for_longer(engine, monkeypatch):
+    monkeypatch.setattr(deliveries, "_PAUSES", (5.0, 60.0))
+    with receiving(BUSY, (429, {"Retry-After": "900"}, "")) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            for number, pause, spread in ((1, 5, 1.5), (2, 900, 2)):
+                wait_for(lambda n=number: len(receiver.got) == n and not leased(engine))
+                [row] = rows_of(engine, tables.deliveries)
+                assert row.next_try - time.time() == pytest.approx(pause, abs=spread)
+                with engine.begin() as connection:  # as if that time had passed
+                    connection.execute(sa.update(tables.deliveries).values(next_try=0.0))
+            enqueue(outbox, engine, reviewed(engine))
+            time.sleep(0.2)
+    assert len(receiver.got) == 2, "the destination has the pause that it asks for"
+
+
+def test_what_is_refused_is_a_dead_letter_until_somebody_retries(engine):
+    with receiving(GONE, TICKET) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        enqueue(outbox, engine, reviewed(engine))
+        enqueue(outbox, engine, reviewed(engine, "call-17"))
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["dead", "dead"])
+            dead = find_deliveries(engine, DeliveryFilter(state="dead"))
+            told = {one["error"] for one in dead}
+            assert "404 Not Found: RecordNotFound" in told
+            assert any("send it with its ticket" in error for error in told)
+            [known] = [one["id"] for one in dead if "404" in one["error"]]
+            retry_delivery(engine, "", known)
+            wait_for(lambda: sorted(states(engine)) == ["dead", "sent"])
+        with pytest.raises(Problem, match="conflict"):
+            retry_delivery(engine, "", known)
+    assert len(receiver.got) == 2
+
+
+def test_what_fails_too_often_is_a_dead_letter(engine):
+    with receiving(BUSY) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["dead"])
+    assert len(receiver.got) == 8
+    assert rows_of(engine, tables.deliveries)[0].body, "it can still be sent"
+
+
+def test_a_decision_goes_where_it_is_wanted_and_without_text_unless_approved(engine):
+    with receiving((204, {}, "")) as receiver:
+        outbox = outbox_of(engine, receiver.url, kind="webhook", when=("rejected", "undone"))
+        enqueue(outbox, engine, reviewed(engine))
+        enqueue(outbox, engine, reviewed(engine, state="rejected"), "rejected")
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["sent"])
+    [got] = receiver.got
+    told = json.loads(got.body)
+    assert told["type"] == "review.rejected"
+    data = {name: told["data"][name] for name in ("decision", "reason", "reviewer", "text")}
+    assert data == {"decision": "rejected", "reason": "too short", "reviewer": "ann", "text": ""}
+    assert told["data"]["statements"] == []
+
+
+def test_what_is_undone_before_it_was_sent_is_withdrawn(engine):
+    outbox = outbox_of(engine, "http://127.0.0.1:9")
+    review = reviewed(engine)
+    enqueue(outbox, engine, review)
+    enqueue(outbox, engine, review, "undone")
+    [row] = rows_of(engine, tables.deliveries)
+    assert (row.state, row.body) == ("withdrawn", None)
+    with pytest.raises(Problem, match="conflict"):
+        retry_delivery(engine, "", row.id)
+
+
+def test_a_deletion_while_it_is_sent_ends_its_tries(engine):
+    with receiving(BUSY, TICKET) as receiver:
+        receiver.go.clear()
+        outbox = outbox_of(engine, receiver.url)
+        review = reviewed(engine)
+        enqueue(outbox, engine, review)
+        with running(outbox):
+            wait_for(lambda: receiver.got)
+            enqueue(outbox, engine, review, "deleted")
+            receiver.go.set()
+            time.sleep(0.3)
+    assert (len(receiver.got), states(engine)) == (1, ["withdrawn"])
+
+
+def test_several_processes_send_each_delivery_once(engine):
+    with receiving(TICKET) as receiver:
+        outboxes = [outbox_of(engine, receiver.url) for _ in range(3)]
+        tickets = [str(number) for number in range(40)]
+        for ticket in tickets:
+            enqueue(outboxes[0], engine, reviewed(engine, ticket))
+        with running(*outboxes):
+            wait_for(lambda: set(states(engine)) == {"sent"})
+    assert sorted(tickets_of(receiver)) == sorted(tickets)
+
+
+def test_a_slow_destination_holds_up_no_other(engine):
+    with receiving(TICKET) as slow, receiving((204, {}, "")) as other:
+        slow.go.clear()
+        chosen = {
+            **destinations(slow.url),
+            "log": {"kind": "webhook", "url": other.url, "when": ["approved"], **KINDS["webhook"]},
+        }
+        targets = open_destinations(Settings(destinations=chosen).destinations)
+        outbox = Outbox(engine, targets, "")
+        for _ in range(3):
+            enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            wait_for(lambda: len(other.got) == 3)
+            assert len(slow.got) == 1
+            slow.go.set()
+            wait_for(lambda: set(states(engine)) == {"sent"})
+
+
+SENDER = """
+import os, sys, time
+from dialogist.service import deliveries, tables
+from dialogist.service.connectors import open_destinations
+from dialogist.service.settings import Settings
+
+deliveries._LOOK = 0.02
+settings = Settings.model_validate_json(sys.argv[2])
+engine = tables.open_store(sys.argv[1])
+outbox = deliveries.Outbox(engine, open_destinations(settings.destinations), "")
+outbox.start()
+time.sleep(60)
+"""
+
+
+def test_a_process_that_is_killed_while_it_sends_loses_nothing(tmp_path):
+    url = f"sqlite:///{tmp_path / 'service.db'}"
+    engine = tables.open_store(url)
+    with receiving("hold", TICKET, "hold", TICKET) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        tickets = [str(number) for number in range(5)]
+        for ticket in tickets:
+            enqueue(outbox, engine, reviewed(engine, ticket))
+        settings = Settings(destinations=destinations(receiver.url)).model_dump_json()
+        for asked in (1, 3):
+            process = subprocess.Popen([sys.executable, "-c", SENDER, url, settings])
+            wait_for(lambda n=asked: len(receiver.got) == n)
+            process.kill()
+            process.wait()
+            assert len(leased(engine)) == 1
+            with engine.begin() as connection:  # as if the time of the lease had passed
+                connection.execute(sa.update(tables.deliveries).values(lease=0.0))
+        with running(outbox):
+            wait_for(lambda: set(states(engine)) == {"sent"})
+    assert set(tickets_of(receiver)) == set(tickets)
+    assert len(receiver.got) == len(tickets) + 2, "twice only what was being sent at a kill"
+    engine.dispose()
+
+
+def test_a_clock_that_jumps_holds_nothing_up(engine):
+    with receiving(TICKET) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        enqueue(outbox, engine, reviewed(engine))
+        with engine.begin() as connection:  # as a process left it whose clock was a month ahead
+            ahead = time.time() + 30 * 86_400
+            values = {"next_try": ahead, "lease": ahead, "owner": "x"}
+            connection.execute(sa.update(tables.deliveries).values(values))
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["sent"])
+
+
+def test_a_store_that_is_locked_when_it_was_sent_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "PATIENCE", 0.05)
+    engine = tables.open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    with receiving(TICKET) as receiver:
+        receiver.go.clear()
+        outbox = outbox_of(engine, receiver.url)
+        enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            wait_for(lambda: receiver.got)
+            with engine.connect() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                receiver.go.set()
+                time.sleep(0.3)
+                connection.rollback()
+            wait_for(lambda: states(engine) == ["sent"])
+    assert len(receiver.got) == 1
+    engine.dispose()
+
+
+def test_over_http_by_hand(engine):
+    review, rejected = reviewed(engine, "call-17"), reviewed(engine, state="rejected")
+    path, reader = f"/v1/reviews/{review}/deliveries", add_key(engine, "reader", ["summaries"])
+
+    async def conversation(service):
+        async with service.client() as client:
+
+            async def post(path, **body):
+                return await client.post(path, json=body)
+
+            refused = [
+                await post(path, to="nowhere", ticket="1"),
+                await post(path, to="desk"),
+                await post(path, to="desk", ticket="../1"),
+                await post(path, to="desk", ticket=1),
+                await post(path, to="desk", ticket="1", url="http://evil.example"),
+                await post(f"/v1/reviews/{rejected}/deliveries", to="desk", ticket="1"),
+                await client.get("/v1/deliveries?state=lost"),
+                await client.get("/v1/deliveries?limit=0"),
+                await post("/v1/deliveries/0123456789abcdef/retry"),
+            ]
+            once = {"Idempotency-Key": "a"}
+            body = {"to": "desk", "ticket": "4711"}
+            added = [await client.post(path, json=body, headers=once) for _ in range(2)]
+            other = f"/v1/reviews/{rejected}/deliveries"
+            added.append(await client.post(other, json=body, headers=once))
+            for _ in range(500):
+                dead = (await client.get("/v1/deliveries?state=dead")).json()["deliveries"]
+                if dead:
+                    break
+                time.sleep(0.01)
+            again = await post(f"/v1/deliveries/{dead[0]['id']}/retry")
+            for _ in range(500):
+                found = (await client.get(f"/v1/deliveries?review={review}")).json()["deliveries"]
+                if found[0]["state"] == "sent":
+                    break
+                time.sleep(0.01)
+            sent_again = await post(f"/v1/deliveries/{dead[0]['id']}/retry")
+        async with service.client(reader) as client:
+            forbidden = await client.get("/v1/deliveries")
+        return refused, added, dead, again, found, sent_again, forbidden
+
+    with receiving(GONE, TICKET) as receiver:
+        given = ask(engine, conversation, destinations=destinations(receiver.url))
+    refused, added, dead, again, found, sent_again, forbidden = given
+    statuses = [reply.status_code for reply in refused]
+    assert statuses == [422, 422, 422, 400, 400, 409, 400, 400, 404]
+    assert refused[0].json()["detail"] == "to: use one of desk"
+    assert refused[1].json()["detail"] == "ticket: give its id at desk"
+    assert added[0].status_code == 202
+    assert added[2].json()["code"] == "idempotency_conflict"
+    assert added[0].json() == added[1].json() == {"id": dead[0]["id"]}
+    assert (dead[0]["tries"], dead[0]["error"]) == (1, "404 Not Found: RecordNotFound")
+    assert "The order" not in str(dead)
+    assert (again.status_code, sent_again.status_code) == (202, 409)
+    assert (found[0]["state"], found[0]["event"]) == ("sent", "review.approved")
+    assert [got.asked for got in receiver.got] == ["PUT /api/v2/tickets/4711.json"] * 2
+    assert forbidden.status_code == 403
+    assert "delivery added" in [row.action for row in rows_of(engine, tables.audit)]
+
+
+def test_on_the_command_line(tmp_path):
+    store = f"sqlite:///{tmp_path / 'service.db'}"
+    engine = tables.open_store(store)
+    outbox = outbox_of(engine, "http://127.0.0.1:9")
+    enqueue(outbox, engine, reviewed(engine, "call-17"))
+    with running(outbox):
+        wait_for(lambda: states(engine) == ["dead"])
+
+    def run(*words):
+        words = ["deliveries", *words, "--store", store]
+        return CliRunner().invoke(command_line("deliveries"), words)
+
+    [row] = rows_of(engine, tables.deliveries)
+    cells = [row.id, "desk", "review.approved", row.review_id, "1", row.error]
+    assert run("list").stdout == "\t".join(cells) + "\n"
+    assert run("retry").exit_code == 0
+    assert run("list").stdout == ""
+    assert states(engine) == ["waiting"]
+    assert "no delivery of this id" in str(run("retry", "nope").exception)
+    engine.dispose()
+
+
+def test_logs_have_no_content(engine, capsys):
+    from dialogist.service.prometheus import log_as_json
+
+    with receiving((422, {}, {"error": "InvalidNote", "x": "The order is late."})) as receiver:
+        outbox = outbox_of(engine, receiver.url)
+        log_as_json()
+        enqueue(outbox, engine, reviewed(engine))
+        with running(outbox):
+            wait_for(lambda: states(engine) == ["dead"])
+    told = capsys.readouterr().err
+    assert '"event": "delivery dead"' in told
+    assert "The order" not in told
+    assert "t0k3n" not in told
