@@ -1,5 +1,6 @@
 """Reviews keep their result: decided once, found again, exported, undone, and forgotten in time."""
 
+import asyncio
 import csv
 import io
 import json
@@ -59,7 +60,7 @@ class Fixed:
         del form, options
         return WriterOutput(
             tuple(
-                Draft(text, (n,), ("Problem", "Done")[n], (EvidenceSpan(n, 0, 5),))
+                Draft(text, (n % 3,), ("Problem", "Done")[n % 2], (EvidenceSpan(n % 3, 0, 5),))
                 for n, text in enumerate(self.texts)
             )
         )
@@ -435,7 +436,7 @@ def test_the_audit_says_who_did_what_and_holds_no_content(engine, key):
     assert last["changes"] == [whole[3]]
     assert none == {"changes": []}
     assert refused.status_code == 403
-    assert "555" not in str(whole)
+    assert "415 555" not in str(whole)
 
 
 @pytest.mark.parametrize(
@@ -452,6 +453,29 @@ def test_two_thousand_edited_lines_take_no_time(after):
     edits = edits_between(before, after)
     assert time.process_time() - began < 0.7
     assert edits.get("kept", 0) + edits.get("changed", 0) + edits.get("added", 0) == 2000
+
+
+def test_a_long_edit_holds_up_nobody(engine, key):
+    """It took the event loop for half a minute."""
+    draft = [f"The sink number {n} of the guest leaks." for n in range(2000)]
+    identity = add(engine, key, *draft)
+    left = [{"text": f"{n} sinks of the guest leak."} for n in range(2000)]
+
+    async def conversation(service):
+        async with service.client() as client:
+            body = {"verdict": "edited", "statements": left}
+            task = asyncio.create_task(client.post(f"/v1/reviews/{identity}/decision", json=body))
+            waits = []
+            while not task.done():
+                began = time.monotonic()
+                assert (await client.get("/healthz")).status_code == 200
+                waits.append(time.monotonic() - began)
+                await asyncio.sleep(0.01)
+            return await task, max(waits)
+
+    done, wait = ask(engine, conversation, keep_approved="as_is")
+    assert len(done.json()["statements"]) == 2000
+    assert wait < 1
 
 
 def test_corrections_with_consent_become_data_for_three_models(engine, key, tmp_path):

@@ -105,10 +105,13 @@ class DialogueMasks:
         self._privacy = privacy_of(names="speakers")
         self._table: MaskTable
         self.dialogue, self._table = mask_dialogue(dialogue, self._privacy)
+        self._masked: dict[str, str] = {}  # most headings and statements come again
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        masked, self._table = mask_more(texts, self._privacy, self._table)
-        return [one.text for one in masked]
+        new = [text for text in dict.fromkeys(texts) if text not in self._masked]
+        masked, self._table = mask_more(new, self._privacy, self._table)
+        self._masked.update(zip(new, (one.text for one in masked), strict=True))
+        return [self._masked[text] for text in texts]
 
     def statements(self, given: Sequence[FinalStatement]) -> list[FinalStatement]:
         texts = iter(self.texts([text for one in given for text in (one["heading"], one["text"])]))

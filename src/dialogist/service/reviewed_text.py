@@ -162,31 +162,28 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> dict[Edit, int
     return {name: count for name, count in counts.items() if count}
 
 
-def corrected(
-    draft: Sequence[FinalStatement], after: Sequence[Mapping[str, str | None]]
-) -> list[FinalStatement]:
-    """What a person made of a draft: a statement that was changed keeps its lines.
+_WORDED: Mapping[Edit, str] = {"changed": "edited", "quoted": "edited", "added": "added"}
 
-    The verdict of one that somebody worded is ``edited`` or ``added``.
+
+def corrected(
+    draft: Sequence[FinalStatement], after: Sequence[tuple[str | None, str]]
+) -> list[FinalStatement]:
+    """What a person made of a draft, given as headings and texts.
+
+    A statement that was changed keeps its lines, and the heading where none is given; the verdict
+    of one that somebody worded is ``edited`` or ``added``.
     """
-    texts = [" ".join((one["text"] or "").split()) for one in after]
     final: list[FinalStatement] = []
-    for change in changes_between([one["text"] for one in draft], texts):
-        if change.after is not None:
-            before = final[-1]["heading"] if final else ""
-            blank: FinalStatement = {"heading": before, "verdict": "", "lines": []}
-            was = blank if change.before is None else draft[change.before]
-            verdict = {"kept": was.get("verdict"), "added": "added"}.get(change.kind, "edited")
-            given = after[change.after]["heading"]
-            heading = was["heading"] if given is None else given
-            final.append(
-                {
-                    "heading": heading,
-                    "text": texts[change.after],
-                    "verdict": verdict,
-                    "lines": was["lines"],
-                }
-            )
+    changes = changes_between([one["text"] for one in draft], [text for _, text in after])
+    for kind, before, number in changes:
+        if number is None:
+            continue
+        heading, text = after[number]
+        above = final[-1]["heading"] if final else ""
+        was = {"heading": above, "verdict": "", "lines": []} if before is None else draft[before]
+        heading = was["heading"] if heading is None else heading
+        verdict = _WORDED.get(kind, was["verdict"])
+        final.append({**was, "heading": heading, "text": text, "verdict": verdict})
     return final
 
 

@@ -7,10 +7,10 @@ it was decided, as long as that can be undone; what was approved as long as the 
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import sqlalchemy as sa
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from dialogist.config import Config
 from dialogist.plain_text import plain
@@ -45,11 +45,14 @@ _STATE = "(open|approved|edited|rejected|deleted)"
 _SOME = f"^{_STATE}(,{_STATE})*$"
 
 
+OneLine: TypeAlias = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
+
+
 class WordedStatement(Config):
     """A statement as a person leaves it; by default under the heading of the draft's."""
 
-    text: str = Field(pattern=r"\S")
-    heading: str | None = None
+    text: OneLine = Field(pattern=r"\S")
+    heading: OneLine | None = None
 
 
 class Decision(Judged):
@@ -74,7 +77,7 @@ class ReviewFilter(Config):
 
     state: str = Field("open", pattern=_SOME)
     search: str = Field("", max_length=200)
-    form: str = Field("", max_length=64)
+    form: str = Field("", max_length=200)
     since: Moment | None = None
     until: Moment | None = None
 
@@ -110,8 +113,8 @@ def add_review(engine: sa.Engine, key_id: str, result: Result) -> str:
     return identity
 
 
-_CONTENT = ("text", "draft_text", "final", "dialogue", "summary")
-_LISTED = [column for column in tables.reviews.c if column.name not in _CONTENT]
+_TOLD = [one for one in tables.reviews.c if one.name not in ("dialogue", "summary")]
+_LISTED = [one for one in _TOLD if one.name not in ("text", "draft_text", "final")]
 
 
 def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
@@ -234,7 +237,7 @@ def decide(
     final = draft
     edits: Mapping[Edit, int] = {}
     if given.verdict == "edited":
-        final = corrected(draft, [one.model_dump() for one in given.statements])
+        final = corrected(draft, [(one.heading, one.text) for one in given.statements])
     if given.verdict != "rejected":
         edits = edits_between(*([one["text"] for one in part] for part in (draft, final)))
     values: dict[str, Any] = {"final": final, "text": text_with_headings(final)}
@@ -324,7 +327,7 @@ def export_reviews(engine: sa.Engine, wanted: ExportFilter) -> Iterator[str]:
     yield head
     behind: Place | None = None
     while True:
-        rows, behind = _rows(engine, wanted, [*tables.reviews.c], behind, _PAGE)
+        rows, behind = _rows(engine, wanted, _TOLD, behind, _PAGE)
         yield "".join(text_of_one(_whole(row)) for row in rows)
         if behind is None:
             return

@@ -88,12 +88,12 @@ reviews = sa.Table(
     _column("id", _ID, primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
-    _column("state", sa.String(16), index=True),  # open, approved, edited or rejected
+    _column("state", sa.String(16)),  # open, approved, edited or rejected
     _column("at", sa.Float, server_default="0"),  # of the decision; while it waits, created
     _column("reviewed", sa.Float, nullable=True),
-    _column("reviewer", sa.String(128), server_default=""),  # the name of a key or a person
+    _column("reviewer", sa.Text, server_default=""),  # the name of a key or a person
     _column("deleted", sa.Float, nullable=True),  # until it can be undone no longer
-    _column("form", sa.String(64), server_default=""),
+    _column("form", sa.Text, server_default=""),
     _column("ready", sa.String(32), server_default=""),  # the summary's status
     _column("turns", sa.Integer, server_default="0"),
     _column("reason", sa.Text, server_default=""),  # content: why it was rejected
@@ -104,7 +104,7 @@ reviews = sa.Table(
     _column("final", sa.JSON, nullable=True),  # content: statements, as they are now
     _column("dialogue", sa.JSON, nullable=True),  # content: until it can be undone no longer
     _column("summary", sa.JSON, nullable=True),  # content: as the dialogue
-    sa.Index("reviews_at", "at", "id"),
+    sa.Index("reviews_at", "at", "id", "state", "deleted"),  # all that a list looks for
 )
 deliveries = sa.Table(
     "deliveries",
@@ -140,7 +140,7 @@ audit = sa.Table(
     _column("number", sa.Integer, primary_key=True, autoincrement=True),
     _column("at", sa.Float, index=True),
     _column("key_id", _ID),
-    _column("who", sa.String(128), server_default=""),  # the name of the key or the person
+    _column("who", sa.Text, server_default=""),  # the name of the key or the person
     _column("action", sa.String(32)),
     _column("subject", _ID),
 )
@@ -256,6 +256,7 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
 
     named = sa.select(keys.c.name).where(keys.c.id == audit.c.key_id).scalar_subquery()
     connection.execute(sa.update(audit).values(who=sa.func.coalesce(named, "")))
+    connection.execute(sa.text("DROP INDEX IF EXISTS ix_reviews_state"))  # sorts whole lists
     # Before version 4 nothing was kept of a review that was decided but that it was, in the audit.
     connection.execute(sa.delete(reviews).where(reviews.c.state != "open"))
     for identity in connection.execute(sa.select(reviews.c.id)).scalars().all():
@@ -313,15 +314,15 @@ def forget(engine: sa.Engine, days: float) -> None:
     before, final = now - days * 86400, now - UNDO_SECONDS
     is_gone = (reviews.c.deleted < final) | (reviews.c.at < before)
     of_gone = feedback_table.c.review_id.in_(sa.select(reviews.c.id).where(is_gone))
-    is_final = reviews.c.reviewed < final
-    emptied: dict[str, Any] = {"dialogue": None, "summary": None}
+    is_final = (reviews.c.reviewed < final) & reviews.c.dialogue.is_not(sa.null())
     blank = {"text": "", "draft_text": "", "conversation": "", "final": [], "speakers": []}
-    rejected = is_final & (reviews.c.state == "rejected")
+    was_rejected = is_final & (reviews.c.state == "rejected")
+    emptied = {"dialogue": sa.null(), "summary": sa.null()}
     with engine.begin() as connection:
         connection.execute(sa.update(feedback_table).where(of_gone).values(content=sa.null()))
         connection.execute(sa.delete(reviews).where(is_gone))
+        connection.execute(sa.update(reviews).where(was_rejected).values(blank))
         connection.execute(sa.update(reviews).where(is_final).values(emptied))
-        connection.execute(sa.update(reviews).where(rejected).values(blank))
         for table in (feedback_table, deliveries, once, batches):
             connection.execute(sa.delete(table).where(table.c.created < before))
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
