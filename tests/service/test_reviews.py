@@ -22,7 +22,7 @@ from dialogist.service.audit_log import AuditFilter, find_changes
 from dialogist.service.feedback import shared_feedback
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.problems import Problem
-from dialogist.service.requests import checked
+from dialogist.service.requests import checked_values
 from dialogist.service.reviewed_text import edits_between
 from dialogist.service.reviews import (
     Decision,
@@ -196,7 +196,7 @@ def test_an_edit_keeps_headings_and_the_lines_of_what_it_changed(engine, key):
 def test_a_decision_that_is_not_clear_is_refused(engine, key, given, told):
     identity = add(engine, key)
     with pytest.raises(Problem) as refused:
-        decide(engine, key, identity, checked(Decision, given), "masked")
+        decide(engine, key, identity, checked_values(Decision, given), "masked")
     assert refused.value.code == "bad_request"
     assert refused.value.detail.removeprefix("statements: ").startswith(
         told.removeprefix("statements: ")
@@ -514,7 +514,7 @@ def test_corrections_with_consent_become_data_for_three_models(engine, key, tmp_
 def test_a_filter_that_is_not_valid_is_refused(engine):
     for wanted in ({"state": "done"}, {"since": "soon"}, {"after": "x"}, {"search": "x" * 201}):
         with pytest.raises(Problem) as refused:
-            checked(ReviewPage, wanted)
+            checked_values(ReviewPage, wanted)
         assert refused.value.detail.startswith(f"{next(iter(wanted))}: ")
     with pytest.raises(Problem, match="not_found"):
         find_reviews(engine, ReviewPage(after="0" * 16))

@@ -36,7 +36,7 @@ from dialogist.service.requests import (
     Options,
     SummaryRequest,
     build_request,
-    checked,
+    checked_values,
     dialogue_of,
     dialogue_of_text,
     options_of,
@@ -269,7 +269,7 @@ async def _json_body(request: Request) -> tuple[bytes, JSON]:
 
 
 def _query(request: Request, model: type[ConfigT]) -> ConfigT:
-    return checked(model, guards.query_of(request, (*model.model_fields,)))
+    return checked_values(model, guards.query_of(request, (*model.model_fields,)))
 
 
 @router.get("/v1/reviews")
@@ -281,7 +281,7 @@ async def get_reviews(request: Request) -> Response:
 
 
 @router.get("/v1/reviews/export")
-async def export_reviews(request: Request) -> Response:
+async def get_export(request: Request) -> Response:
     """Give all reviews of a kind with their text, as CSV, JSON lines or Markdown."""
     service, _ = await guards.authorized(request, "reviews")
     wanted = _query(request, reviews.ExportFilter)
@@ -303,7 +303,7 @@ async def post_decision(request: Request, identity: Identity) -> Response:
     """Approve, correct or reject a summary that waits; what was approved is kept."""
     service, key = await guards.authorized(request, "reviews")
     _, value = await _json_body(request)
-    given = checked(reviews.Decision, value)
+    given = checked_values(reviews.Decision, value)
     keep = service.settings.keep_approved
     return JSONResponse(await service.stored(reviews.decide, key, identity, given, keep))
 
@@ -316,7 +316,7 @@ async def post_undo(request: Request, identity: Identity) -> Response:
 
 
 @router.delete("/v1/reviews/{identity}")
-async def delete_review(request: Request, identity: Identity) -> Response:
+async def erase_review(request: Request, identity: Identity) -> Response:
     """Delete a review; its content goes after a day, until which it can be undone."""
     service, key = await guards.authorized(request, "reviews")
     await service.stored(reviews.delete_review, key, identity)

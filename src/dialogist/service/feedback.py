@@ -20,7 +20,7 @@ from dialogist.privacy.packs import privacy_of
 from dialogist.records import JSON, Dialogue
 from dialogist.service import tables
 from dialogist.service.problems import Problem
-from dialogist.service.requests import checked, dialogue_of, record_of
+from dialogist.service.requests import checked_values, dialogue_of, record_of
 from dialogist.service.reviewed_text import Edit, FinalStatement, judged_statements
 
 Count = Annotated[int, Field(ge=0, le=10_000)]
@@ -56,7 +56,7 @@ class Feedback(Judged):
 
 def feedback_of(values: JSON) -> Feedback:
     """The feedback of a request; content without consent is refused, too."""
-    given = checked(Feedback, values)
+    given = checked_values(Feedback, values)
     if given.content is not None and not given.consent:
         raise Problem("bad_request", "content is kept only with consent: true")
     return given

@@ -26,7 +26,7 @@ from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
     build_request,
-    checked,
+    checked_values,
     dialogue_of,
     dialogue_of_text,
     options_of,
@@ -279,7 +279,7 @@ async def approve(request: Request) -> Response:
     values |= {name: judged.count(name) for name in ("right", "wrong")}
     if review := form.get("review", ""):
         lines: list[JSON] = [{"text": line} for line in after if verdict == "edited"]
-        decision = checked(reviews.Decision, {**values, "statements": lines})
+        decision = checked_values(reviews.Decision, {**values, "statements": lines})
         keep = service.settings.keep_approved
         await service.stored(reviews.decide, key, review, decision, keep)
         waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=1))

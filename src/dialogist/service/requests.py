@@ -125,7 +125,7 @@ def time_of(seconds: float | None) -> str:
     return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def checked(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:
+def checked_values(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:
     """What a request asks for; a refusal names the field that is wrong."""
     try:
         return model.model_validate(values)

@@ -165,7 +165,7 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> dict[Edit, int
 _WORDED: Mapping[Edit, str] = {"changed": "edited", "quoted": "edited", "added": "added"}
 
 
-def corrected(
+def corrected_statements(
     draft: Sequence[FinalStatement], after: Sequence[tuple[str | None, str]]
 ) -> list[FinalStatement]:
     """What a person made of a draft, given as headings and texts.

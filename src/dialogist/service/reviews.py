@@ -27,7 +27,7 @@ from dialogist.service.reviewed_text import (
     Edit,
     FinalStatement,
     columns_of,
-    corrected,
+    corrected_statements,
     edits_between,
     text_with_headings,
 )
@@ -237,7 +237,7 @@ def decide(
     final = draft
     edits: Mapping[Edit, int] = {}
     if given.verdict == "edited":
-        final = corrected(draft, [(one.heading, one.text) for one in given.statements])
+        final = corrected_statements(draft, [(one.heading, one.text) for one in given.statements])
     if given.verdict != "rejected":
         edits = edits_between(*([one["text"] for one in part] for part in (draft, final)))
     values: dict[str, Any] = {"final": final, "text": text_with_headings(final)}
