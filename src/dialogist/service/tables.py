@@ -254,8 +254,7 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         connection.execute(sa.text("DROP TABLE alembic_version"))
     from dialogist.service.reviewed_text import columns_of  # its modules need a second
 
-    named = sa.select(keys.c.name).where(keys.c.id == audit.c.key_id).scalar_subquery()
-    connection.execute(sa.update(audit).values(who=sa.func.coalesce(named, "")))
+    connection.execute(sa.update(audit).values(who=_name_of_key(audit.c.key_id)))
     connection.execute(sa.text("DROP INDEX IF EXISTS ix_reviews_state"))  # sorts whole lists
     # Before version 4 nothing was kept of a review that was decided but that it was, in the audit.
     connection.execute(sa.delete(reviews).where(reviews.c.state != "open"))
@@ -270,10 +269,14 @@ def note_change(
     connection: sa.Connection, key_id: str, action: str, subject: str, who: str = ""
 ) -> None:
     """Write into the audit who changed what; ``who`` is the name of the key where none is given."""
-    name = sa.select(keys.c.name).where(keys.c.id == key_id).scalar_subquery()
     values = {"at": time.time(), "key_id": key_id, "action": action, "subject": subject}
-    named = who or sa.func.coalesce(name, "")
-    connection.execute(sa.insert(audit).values(**values, who=named))
+    connection.execute(sa.insert(audit).values(**values, who=who or _name_of_key(key_id)))
+
+
+def _name_of_key(key_id: Any) -> Any:
+    """An expression: the name of a key, if it was revoked the one that it had."""
+    name = sa.func.coalesce(sa.func.nullif(keys.c.former, ""), keys.c.name)
+    return sa.func.coalesce(sa.select(name).where(keys.c.id == key_id).scalar_subquery(), "")
 
 
 def once_only(
