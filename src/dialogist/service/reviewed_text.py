@@ -137,12 +137,9 @@ def _words(line: str) -> frozenset[str]:
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of their words that both have; 0 where their numbers alone forbid likeness."""
-    fewer, more = sorted((len(one), len(other)))
-    if fewer <= _LIKE * more:
-        return 0.0
+    """The share of their words that both have."""
     shared = len(one & other)
-    return shared / (fewer + more - shared)
+    return shared / (len(one) + len(other) - shared or 1)
 
 
 def edits_between(before: Sequence[str], after: Sequence[str]) -> dict[Edit, int]:
