@@ -18,6 +18,7 @@ from dialogist.service.keys import add_key
 from dialogist.service.server import config_of, create_app
 from dialogist.service.settings import Settings
 from dialogist.service.tables import open_store
+from dialogist.service.work_process import WorkProcess
 from dialogist.summarizer import Summarizer
 
 
@@ -40,6 +41,14 @@ def engine(request, tmp_path):
         store = open_store(url)
     yield store
     store.dispose()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked():
+    """Start what processes are forked from: that takes a second, and a test has its own time."""
+    process = WorkProcess()
+    process.call(os.getpid, 60)
+    process.close()
 
 
 class Service:

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.service.conftest import ask
+from tests.service.conftest import Slow, ask
 from tests.service.test_api import JSON, TEXT, get, post
 
 from dialogist.service import api, page
@@ -157,7 +157,7 @@ def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
             return ok, refused, (await client.get("/metrics")).text
 
     try:
-        ok, refused, counts = ask(engine, conversation)
+        ok, refused, counts = ask(engine, conversation, Slow())
     finally:
         for one, handlers, level, propagate in before:
             one.handlers, one.propagate = handlers, propagate

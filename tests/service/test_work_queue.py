@@ -1,7 +1,9 @@
 """The queue: limits, deadlines, clients that leave, draining, reloading."""
 
 import asyncio
+import re
 import time
+from functools import partial
 
 import pytest
 from tests.service.conftest import Slow, ask
@@ -20,12 +22,12 @@ async def until(is_true):
     for _ in range(2000):
         if is_true():
             return
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.005)
     raise AssertionError
 
 
 @pytest.mark.parametrize(
-    "limit", [{"queue_requests": 2}, {"queue_bytes": 1024}, {"queue_seconds": 0.08}]
+    "limit", [{"queue_requests": 2}, {"queue_bytes": 1024}, {"queue_seconds": 2}]
 )
 def test_what_is_too_much_is_refused_before_it_is_read(engine, limit):
     """And what was taken is answered; then there is room again."""
@@ -33,6 +35,7 @@ def test_what_is_too_much_is_refused_before_it_is_read(engine, limit):
     big = {**CALL, "metadata": {"x": "y" * 100}}
 
     async def conversation(service):
+        service.queue.lane(1).cost = 1.5
         async with service.client() as client:
             taken = [asyncio.create_task(post(client, big)) for _ in range(2)]
             await until(lambda: service.queue._requests == 2)
@@ -52,6 +55,7 @@ def test_a_deadline_is_told_and_its_dialogue_is_not_begun(engine):
     writer = Slow(is_open=False)
 
     async def conversation(service):
+        service.queue.lane(1).process.start()
         async with service.client() as client:
             first = asyncio.create_task(post(client))
             await until(lambda: writer.begun)
@@ -59,7 +63,7 @@ def test_a_deadline_is_told_and_its_dialogue_is_not_begun(engine):
             writer.go.set()
             return late, await first, await post(client, {**CALL, "timeout_ms": 5000})
 
-    late, first, after = ask(engine, conversation, writer, deadline_seconds=0.2)
+    late, first, after = ask(engine, conversation, writer, deadline_seconds=0.5)
     assert (late.status_code, late.json()["code"]) == (504, "deadline")
     assert first.status_code == 504
     assert after.status_code == 200
@@ -71,6 +75,7 @@ def test_a_request_may_have_a_shorter_deadline(engine):
 
     async def conversation(service):
         async with service.client() as client:
+            service.queue.lane(1).process.start()
             started = time.monotonic()
             late = await post(client, {**CALL, "timeout_ms": 50})
             took = time.monotonic() - started
@@ -166,3 +171,55 @@ def test_a_writer_is_loaded_anew_and_one_that_fails_is_not_used(engine):
             return [*writers, (await post(client)).json()["writer"]]
 
     assert ask(engine, conversation, load=load) == ["first", "second", "second", "second"]
+
+
+def test_who_has_waited_too_long_is_refused_in_time(engine):
+    """``queue_seconds`` holds, whatever the wait was thought to be."""
+    writer = Slow(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            first = asyncio.create_task(post(client))
+            await until(lambda: writer.begun)
+            began = time.monotonic()
+            late = await post(client, {**CALL, "id": "late"})
+            took = time.monotonic() - began
+            writer.go.set()
+            return late, took, await first
+
+    late, took, first = ask(engine, conversation, writer, queue_seconds=0.3)
+    assert (late.status_code, late.json()["code"]) == (503, "queue_full")
+    assert 0.2 < took < 2
+    assert "Retry-After" in late.headers
+    assert first.status_code == 200
+    assert "late" not in writer.begun
+
+
+def test_work_that_never_ends_is_ended_and_holds_up_nobody(engine):
+    """A pattern that backtracks keeps all threads of its process waiting; short or long."""
+    endless = partial(re.match, "(a*)*b", "a" * 40)
+
+    async def conversation(service):
+        lanes = [service.queue.lane(1), service.queue.lane()]
+        for lane in lanes:
+            lane.process.start()
+        hung = [asyncio.create_task(service.queue.summarize(endless, lane)) for lane in lanes]
+        async with service.client() as client:
+            reply = await post(client)
+        return reply, await asyncio.gather(*hung, return_exceptions=True)
+
+    reply, problems = ask(engine, conversation, deadline_seconds=3)
+    assert reply.status_code == 200
+    assert [problem.code for problem in problems] == ["deadline"] * 2
+
+
+def test_a_process_that_is_killed_costs_nothing(engine):
+    async def conversation(service):
+        async with service.client() as client:
+            replies = [await post(client)]
+            for _ in range(2):
+                service.queue.lane(1).process._process.kill()
+                replies.append(await post(client))
+            return replies
+
+    assert [reply.status_code for reply in ask(engine, conversation)] == [200] * 3

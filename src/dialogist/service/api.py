@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
 from typing import Annotated, Any
@@ -28,7 +29,6 @@ from dialogist.service import (
     tables,
 )
 from dialogist.service.guards import Service
-from dialogist.service.keys import Key
 from dialogist.service.problems import CODES, Problem
 from dialogist.service.requests import (
     QUERY,
@@ -100,8 +100,14 @@ async def _summary(
     Returns the headers of the reply, too: they say where it is stored.
     """
     service, key = await guards.authorized(request, "summaries")
-    read = partial(_read, request, service, key)
-    given, result = await _answered(request, service, read, on_statement)
+    sent = _Sent(
+        guards.media_type(request),
+        tuple(request.query_params.multi_items()),
+        service.settings.max_depth,
+        "reviews" in key.scopes,
+        service.queue.deadline,
+    )
+    given, result = await _answered(request, service, partial(_read, sent), on_statement)
     if not given.for_review:
         return result, {}
     stored = await service.stored(reviews.add_review, key.id, result)
@@ -116,24 +122,33 @@ async def _answered(
 ) -> tuple[SummaryRequest, Result]:
     """Hold a place, and have the body read and its dialogue summarized."""
     settings, queue = service.settings, service.queue
-    with queue.place(guards.announced_size(request, settings.max_body)):
+    with queue.place(guards.announced_size(request, settings.max_body)) as lane:
         body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
         async with guards.until_left(request) as leaves:
-            work = partial(read, body)
-            return await queue.summarize(work, queue.deadline, leaves, on_statement)
+            return await queue.summarize(partial(read, body), lane, leaves, on_statement)
 
 
-def _read(request: Request, service: Service, key: Key, body: bytes) -> SummaryRequest:
-    """Read a request; in a thread, it may be long."""
-    kind = guards.media_type(request)
-    if kind == "application/json":
-        record = guards.strict_json(body, service.settings.max_depth)
-        guards.query_of(request, ())
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What a request says beside its body, and what is allowed."""
+
+    kind: str
+    query: tuple[tuple[str, str], ...]
+    depth: int
+    may_store: bool
+    deadline: float
+
+
+def _read(sent: _Sent, body: bytes) -> SummaryRequest:
+    """Read a request; in a process of its own, it may be long."""
+    if sent.kind == "application/json":
+        record = guards.strict_json(body, sent.depth)
+        guards.query_of(sent.query, ())
         values: dict[str, Any] = record if isinstance(record, dict) else {}
         options = options_of(values.get("options", {}))
         dialogue = dialogue_of(record)
-    elif kind == "text/plain":
-        values = {**guards.query_of(request, (*QUERY, "id", "timeout_ms", "review"))}
+    elif sent.kind == "text/plain":
+        values = {**guards.query_of(sent.query, (*QUERY, "id", "timeout_ms", "review"))}
         options = options_of({name: values[name] for name in QUERY if name in values})
         dialogue = dialogue_of_text(guards.strict_text(body), values.get("id", ""))
     else:
@@ -143,9 +158,9 @@ def _read(request: Request, service: Service, key: Key, body: bytes) -> SummaryR
         for_review = _FLAGS.get(for_review.lower())
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
-    if for_review and "reviews" not in key.scopes:
+    if for_review and not sent.may_store:
         raise Problem("forbidden", "this key lacks the scope reviews")
-    seconds = timeout_of(values.get("timeout_ms"), service.queue.deadline)
+    seconds = timeout_of(values.get("timeout_ms"), sent.deadline)
     return build_request(dialogue, options, seconds, for_review)
 
 
@@ -187,7 +202,7 @@ def _batch(
     elif kind in ("application/x-ndjson", "application/jsonl"):
         lines = guards.strict_text(body).split("\n")
         dialogues = [_line(line, n, depth) for n, line in enumerate(lines, 1) if line.strip()]
-        options = {**guards.query_of(request, QUERY)}
+        options = {**guards.query_of(request.query_params.multi_items(), QUERY)}
     else:
         raise Problem("unsupported_media_type", "send application/json or application/x-ndjson")
     options_of(options)
@@ -371,15 +386,9 @@ async def post_chat(request: Request) -> Response:
     service, _ = await guards.authorized(request, "summaries")
     if guards.media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
-    is_stream = False
-
-    def read(body: bytes) -> SummaryRequest:
-        nonlocal is_stream
-        asked = guards.strict_json(body, service.settings.max_depth)
-        is_stream = isinstance(asked, dict) and asked.get("stream") is True
-        return build_request(dialogue_of_text(_transcript(asked), ""), Options())
-
-    summary = (await _answered(request, service, read))[1].summary
+    read = partial(_read_chat, service.settings.max_depth)
+    given, result = await _answered(request, service, read)
+    summary = result.summary
     if summary.status == "error":
         raise Problem("writer_failed", "try again; /v1/summaries says why")
     refusal = {"refusal": summary.reason} if summary.status == "refused" else {}
@@ -390,7 +399,7 @@ async def post_chat(request: Request) -> Response:
     }
     content = summary.text or summary.reason
     message: JSON = {"role": "assistant", "content": content, **refusal}
-    if is_stream:
+    if given.is_stream:
         events = ""
         for delta, reason in ((message, None), ({}, "stop")):
             part = {"index": 0, "delta": delta, "finish_reason": reason}
@@ -403,6 +412,12 @@ async def post_chat(request: Request) -> Response:
     usage |= {"total_tokens": words + written}
     whole = {**shared, "object": "chat.completion", "choices": [choice], "usage": usage}
     return JSONResponse(whole)
+
+
+def _read_chat(depth: int, body: bytes) -> SummaryRequest:
+    asked = guards.strict_json(body, depth)
+    request = build_request(dialogue_of_text(_transcript(asked), ""), Options())
+    return replace(request, is_stream=isinstance(asked, dict) and asked.get("stream") is True)
 
 
 def _transcript(asked: JSON) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import isinf
@@ -275,10 +275,10 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def query_of(request: Request, known: Sequence[str]) -> dict[str, str]:
+def query_of(query: Iterable[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:
     """The query parameters, each known, given once, and clean text."""
     given: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
+    for name, value in query:
         if name not in known:
             message = "an unknown query parameter; with a JSON body, options stand in its 'options'"
             raise Problem("invalid_options", message)

@@ -7,6 +7,7 @@ the script adds dropping files, lighting up evidence, editing in place, copying 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from importlib import resources
 from typing import Any
 from urllib.parse import parse_qsl
@@ -185,12 +186,10 @@ async def summarize_form(request: Request) -> Response:
     queue = service.queue
 
     async def summarized(on_statement: Callable[[Statement], None]) -> Result:
-        with queue.place(len(form["text"])):
+        with queue.place(len(form["text"])) as lane:
             async with guards.until_left(request) as leaves:
-                _, result = await queue.summarize(
-                    lambda: _read(form), queue.deadline, leaves, on_statement
-                )
-        return result
+                read = partial(_read, form)
+                return (await queue.summarize(read, lane, leaves, on_statement))[1]
 
     drafts, task = await followed(summarized)
     for_review = form["review"] and "reviews" in key.scopes

@@ -76,6 +76,7 @@ class SummaryRequest:
 
     ``unread`` says what was sent beside what is read. ``seconds``: the deadline. ``for_review``:
     it is to be stored. ``settles``: it says itself what becomes of what nothing supports.
+    ``is_stream``: of a chat, the answer is wanted in parts.
     """
 
     dialogue: Dialogue
@@ -85,6 +86,7 @@ class SummaryRequest:
     seconds: float = 0.0
     for_review: bool = False
     settles: bool = False
+    is_stream: bool = False
 
     def result(
         self,

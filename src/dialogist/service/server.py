@@ -326,4 +326,6 @@ def app_of(settings: Settings) -> FastAPI:
         log_event("stopped with work that took too long")
         os._exit(0)
 
-    return create_app(settings, store, lambda: Summarizer(*settings.writers), leave)
+    app = create_app(settings, store, lambda: Summarizer(*settings.writers), leave)
+    app.state.service.queue.start()
+    return app

@@ -10,6 +10,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -110,7 +111,8 @@ def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEAS
     """Lease items that nobody works on, the oldest first, as rows; those begun too often fail."""
     items, now = tables.items, time.time()
     # A lease that ends later than any can is of a clock that went wrong.
-    is_over = (items.c.lease < now) | (items.c.lease > now + seconds)
+    # Twice: another process may have read the clock later, and got the store sooner.
+    is_over = (items.c.lease < now) | (items.c.lease > now + 2 * seconds)
     free = (items.c.state == "waiting") & is_over
     oldest = (
         sa.select(items, tables.batches.c.options)
@@ -146,6 +148,10 @@ def finish_item(engine: sa.Engine, item: Any, owner: str, values: dict[str, Any]
     here = (items.c.batch_id == item.batch_id) & (items.c.number == item.number)
     with engine.begin() as connection:
         connection.execute(sa.update(items).where(here, items.c.owner == owner).values(values))
+
+
+def _read_item(dialogue: JSON, options: JSON) -> SummaryRequest:
+    return build_request(dialogue_of(dialogue), options_of(options))
 
 
 class Runner:
@@ -204,13 +210,10 @@ class Runner:
         return bool(leased)
 
     async def _finish(self, item: Any) -> None:
-        def read() -> SummaryRequest:
-            dialogue = dialogue_of(item.dialogue)
-            return build_request(dialogue, options_of(item.options))
-
         values: dict[str, Any]
         try:
-            _, result = await self._queue.summarize(read, self._queue.deadline)
+            read = partial(_read_item, item.dialogue, item.options)
+            _, result = await self._queue.summarize(read, self._queue.lane())
             values = {"state": "done", "result": result.to_json(), "dialogue": None}
         except Problem as problem:
             if problem.status == 503:  # of ours: it was not the item's try

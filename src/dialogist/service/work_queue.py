@@ -1,7 +1,9 @@
-"""The queue: requests are read and summarized by a few threads, and what is too much is refused.
+"""The queue: requests are read and summarized in processes, and what is too much is refused.
 
 Places are counted before anything of a request is read, so what is refused costs next to nothing.
-As many threads work as the writer takes dialogues at a time: one for highlights, which are Python.
+There are two lanes: short requests, and long ones with stored batches; a short one that takes long
+is moved, so others never wait for it. A process is ended with the deadline of what it works on.
+Only writers of other packages and language models are asked by threads of this process.
 """
 
 import asyncio
@@ -9,40 +11,81 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from dialogist.errors import ModelError
-from dialogist.records import Statement, to_json
+from dialogist.records import Statement, Unsupported, to_json
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
 from dialogist.service.requests import SummaryRequest
 from dialogist.service.settings import Settings
+from dialogist.service.work_process import TookTooLong, WorkProcess
 from dialogist.summarizer import Result, Summarizer
 from dialogist.writers import GIVEN_UP
 
 T = TypeVar("T")
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 _LOOK = 0.02  # seconds between two looks at whether all work is done
+_SHORT = 16 << 10  # bytes of a request that takes well below a second
+_LATE = "deadline", "send less, or allow more time"
+_FULL = "queue_full", "try again after the time given"
+_MOST_SHORT = 0.5  # seconds of computing that a short request may take before it is moved
 
 
 @dataclass(slots=True)
 class _Wait:
     """Somebody who waits for an answer, until it comes, the deadline passes or the client leaves.
 
-    ``since`` and ``limit`` are by the clock of the event loop.
+    ``since`` and ``limit`` are by the clock of the event loop; ``seconds``: the deadline.
     """
 
     loop: asyncio.AbstractEventLoop
     limit: asyncio.Timeout
     since: float
+    seconds: float
+    has_begun: bool = False
     is_over: bool = False
 
-    def shorten(self, seconds: float) -> None:
-        """Set the deadline that the request itself has."""
+    def allow(self, seconds: float) -> None:
+        """Set the deadline, in the event loop or out of it."""
+        self.seconds = seconds
+        self.loop.call_soon_threadsafe(self._reschedule)
+
+    def _reschedule(self) -> None:
         if not self.is_over:
-            self.limit.reschedule(self.since + seconds)
+            self.limit.reschedule(self.since + self.seconds)
+
+    @property
+    def left(self) -> float:
+        return self.since + self.seconds - self.loop.time()
+
+
+@dataclass(eq=False)
+class Lane:
+    """Threads that wait for one process, the requests in it, and how long one takes, about."""
+
+    threads: int
+    most: float = 0.0
+    """Seconds of computing after which what is not done is moved to the other lane; 0: never."""
+    process: WorkProcess = field(default_factory=WorkProcess)
+    requests: int = 0
+    cost: float = _FIRST_GUESS
+
+    def __post_init__(self) -> None:
+        self.pool = ThreadPoolExecutor(self.threads, "dialogist-work")
+
+    @property
+    def wait(self) -> float:
+        """The seconds until there is time for one request more, about."""
+        return max(0, self.requests + 1 - self.threads) * self.cost / self.threads
+
+    def close(self) -> None:
+        """End it once what it has is done."""
+        self.pool.submit(self.process.close)
+        self.pool.shutdown(wait=False)
 
 
 async def followed(
@@ -76,16 +119,24 @@ async def followed(
     return statements(), task
 
 
+@cache
+def _summarizer_of(names: tuple[str, str], form: str | None) -> Summarizer:
+    return Summarizer(*names, form)
+
+
+def _summarized(
+    request: SummaryRequest, names: tuple[str, str], unsupported: Unsupported
+) -> Result:
+    return request.result(_summarizer_of(names, request.form), unsupported)
+
+
 class WorkQueue:
-    """Takes requests from the event loop, has threads work on them, and answers in the loop."""
+    """Takes requests from the event loop, has them worked on elsewhere, and answers in the loop."""
 
     def __init__(self, summarizer: Summarizer, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self.threads = 0
-        self._pool = ThreadPoolExecutor(1)
-        self._lock = threading.Lock()
+        self._lanes: list[Lane] = []
         self._requests = self._bytes = self._at_work = 0
-        self._cost = _FIRST_GUESS
         self._is_closing = False
         self.use(summarizer)
 
@@ -94,10 +145,25 @@ class WorkQueue:
         self.summarizer = summarizer
         self._by_form: dict[str | None, Summarizer] = {None: summarizer}
         self.deadline, self._longest_wait, _ = self._settings.times(bool(summarizer.chats))
-        if self.threads != summarizer.at_once:
-            self.threads, before = summarizer.at_once, self._pool
-            self._pool = ThreadPoolExecutor(self.threads, "dialogist-work")
-            before.shutdown(wait=False)  # it ends what it has
+        self.threads = summarizer.at_once
+        # What Python alone computes goes into a process; a model's memory is not taken twice.
+        self._is_sent = summarizer.writer.name == "highlights" and not summarizer.chats
+        self._writes = threading.BoundedSemaphore(self.threads)
+        before, self._lanes = (
+            self._lanes,
+            [Lane(self.threads, _MOST_SHORT), Lane(self.threads)],
+        )
+        for lane in before:
+            lane.close()
+
+    def start(self) -> None:
+        """Have the processes begun, so that the first request does not wait."""
+        for lane in self._lanes:
+            lane.process.start()
+
+    def lane(self, size: int | None = None) -> Lane:
+        """The lane of a request of so many bytes; without a size that of stored batches."""
+        return self._lanes[size is None or size > _SHORT]
 
     @property
     def is_ready(self) -> bool:
@@ -109,116 +175,144 @@ class WorkQueue:
         """Whether less than half of the queue is taken: stored batches may go on."""
         return not self._is_closing and self._requests < self._settings.queue_requests / 2
 
-    def _wait(self) -> float:
-        """The seconds until a thread is free for one request more, about."""
-        return max(0, self._requests + 1 - self.threads) * self._cost / self.threads
-
     @contextmanager
-    def place(self, size: int) -> Iterator[None]:
-        """Hold a place in the queue for a request of ``size`` bytes; of the event loop.
+    def place(self, size: int) -> Iterator[Lane]:
+        """Hold a place in the queue for a request of ``size`` bytes; gives its lane.
 
         Raises:
             Problem: all are taken, or the service is stopping; says when to come back.
         """
-        limits = self._settings
+        limits, lane = self._settings, self.lane(size)
         if self._is_closing:
             self._metrics.rejected.labels("draining").inc()
             raise Problem("draining", "another instance may answer", _FIRST_GUESS)
         if self._requests and (
             self._requests >= limits.queue_requests
-            or self._wait() > self._longest_wait
+            or lane.wait > self._longest_wait
             or self._bytes + size > limits.queue_bytes
         ):
             self._metrics.rejected.labels("queue_full").inc()
-            raise Problem("queue_full", "try again after the time given", self._wait())
+            raise Problem(*_FULL, lane.wait)
         self._requests, self._bytes = self._requests + 1, self._bytes + size
+        lane.requests += 1
         self._metrics.queue.set(self._requests)
         try:
-            yield
+            yield lane
         finally:
             self._requests, self._bytes = self._requests - 1, self._bytes - size
+            lane.requests -= 1
             self._metrics.queue.set(self._requests)
 
     async def summarize(
         self,
         read: Callable[[], SummaryRequest],
-        seconds: float,
+        lane: Lane,
         leaves: asyncio.Task[None] | None = None,
         on_statement: Callable[[Statement], None] | None = None,
     ) -> tuple[SummaryRequest, Result]:
-        """Have a thread ``read`` a request and summarize it; ``leaves`` ends when the client does.
+        """Have a request ``read`` and summarized; ``leaves`` ends when the client does.
 
-        ``on_statement`` is called in that thread, see `Summarizer.result`.
+        ``read`` can be pickled. ``on_statement`` is called in a thread, see `Summarizer.result`.
 
         Raises:
-            Problem: the deadline passed, the client left, or ``read`` raises it.
+            Problem: it was not begun in time, the deadline passed, the client left, or ``read``
+                raises it.
         """
         loop = asyncio.get_running_loop()
-        limit = asyncio.timeout(seconds)
-        wait = _Wait(loop, limit, loop.time())
-        with self._lock:
-            self._at_work += 1
+        limit = asyncio.timeout(min(self._longest_wait, self.deadline))
+        wait = _Wait(loop, limit, loop.time(), self.deadline)
+        work = partial(self._work, read, wait, on_statement)
         try:
-            future = loop.run_in_executor(self._pool, self._work, read, wait, on_statement)
-        except RuntimeError:  # the pool was closed
-            with self._lock:
-                self._at_work -= 1
-            raise Problem("draining", "another instance may answer", _FIRST_GUESS) from None
-        both: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
-        try:
-            with suppress(TimeoutError):
-                async with limit:
-                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            async with limit:
+                try:
+                    return await self._worked(work, lane, leaves)
+                except TookTooLong:
+                    return await self._worked(work, self.lane(), leaves)
+        except TimeoutError:
+            is_late = wait.has_begun or self.deadline <= self._longest_wait
+            code, detail = _LATE if is_late else _FULL
+            self._metrics.rejected.labels(code).inc()
+            raise Problem(code, detail, lane.wait) from None
         finally:
             wait.is_over = True
-            if not future.done():
-                future.add_done_callback(lambda late: late.cancelled() or late.exception())
+
+    async def _worked(
+        self, work: Callable[[Lane], T], lane: Lane, leaves: asyncio.Task[None] | None
+    ) -> T:
+        """What some work in a lane gives, while the client waits for it."""
+        try:
+            future = asyncio.get_running_loop().run_in_executor(lane.pool, work, lane)
+        except RuntimeError:  # the pool was closed
+            raise Problem("draining", "another instance may answer", _FIRST_GUESS) from None
+        self._at_work += 1
+        future.add_done_callback(self._note_done)
+        both: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if future.done():
             return future.result()
-        if leaves is not None and leaves.done():
-            self._metrics.cancelled.inc()
-            raise Problem("client_closed")
-        self._metrics.rejected.labels("deadline").inc()
-        raise Problem("deadline", "send less, or allow more time", self._wait())
+        self._metrics.cancelled.inc()
+        raise Problem("client_closed")
+
+    def _note_done(self, future: asyncio.Future[Any]) -> None:
+        self._at_work -= 1
+        if not future.cancelled():
+            future.exception()  # where nobody waits any more, nobody else looks at it
 
     def _work(
         self,
         read: Callable[[], SummaryRequest],
         wait: _Wait,
         on_statement: Callable[[Statement], None] | None,
+        lane: Lane,
     ) -> tuple[SummaryRequest, Result]:
-        """In a thread: read and summarize, unless nobody waits any more."""
+        """In a thread: have it read and summarized, unless nobody waits any more."""
         GIVEN_UP.set(lambda: "nobody waits for the answer any more" if wait.is_over else "")
         began = time.monotonic()
         try:
             if wait.is_over:
                 raise Problem("deadline")
-            self._metrics.waited.observe(wait.loop.time() - wait.since)
-            request = read()
+            if not wait.has_begun:
+                self._metrics.waited.observe(wait.loop.time() - wait.since)
+            wait.has_begun = True
+            wait.allow(wait.seconds)
+            request = self._called(read, wait, lane)
             if request.seconds:
-                wait.loop.call_soon_threadsafe(wait.shorten, request.seconds)
-                if wait.loop.time() > wait.since + request.seconds:
-                    raise Problem("deadline", "send less, or allow more time")
-            by_form, shared = self._by_form, self.summarizer  # `use` may replace both meanwhile
-            if request.form not in by_form:
-                by_form[request.form] = Summarizer(shared.writer, shared.verifier, request.form)
-            unsupported = self._settings.unsupported
-            result = request.result(by_form[request.form], unsupported, on_statement)
+                wait.allow(request.seconds)
+            result = self._result(request, wait, lane, on_statement)
             for sent in result.summary.sent:
                 log_event("sent", **to_json(sent))
             if wait.is_over:
                 raise Problem("deadline")
             self._metrics.statuses.labels(result.summary.status).inc()
-            took = time.monotonic() - began
-            self._metrics.worked.observe(took)
-            self._cost = min(took, 0.8 * self._cost + 0.2 * took)
+            self._metrics.worked.observe(time.monotonic() - began)
+            return request, result
         except ModelError as error:
             log_failure(error, "")
             raise Problem("writer_unavailable", "try again later", 10) from None
         finally:
-            with self._lock:
-                self._at_work -= 1
-        return request, result
+            took = time.monotonic() - began
+            lane.cost = min(took, 0.8 * lane.cost + 0.2 * took)
+
+    def _called(self, function: Callable[[], T], wait: _Wait, lane: Lane) -> T:
+        """What a function gives in the process of a lane."""
+        return lane.process.call(function, wait.left, lane.most, lambda: wait.is_over)
+
+    def _result(
+        self,
+        request: SummaryRequest,
+        wait: _Wait,
+        lane: Lane,
+        on_statement: Callable[[Statement], None] | None,
+    ) -> Result:
+        unsupported = self._settings.unsupported
+        if self._is_sent:
+            names = self._settings.writers
+            return self._called(partial(_summarized, request, names, unsupported), wait, lane)
+        with self._writes:
+            by_form, shared = self._by_form, self.summarizer  # `use` may replace both meanwhile
+            if request.form not in by_form:
+                by_form[request.form] = Summarizer(shared.writer, shared.verifier, request.form)
+            return request.result(by_form[request.form], unsupported, on_statement)
 
     def drain(self) -> None:
         self._is_closing = True
@@ -226,8 +320,11 @@ class WorkQueue:
     async def close(self, seconds: float) -> bool:
         """Finish what was taken, in so many seconds; whether all threads are idle."""
         self.drain()
-        self._pool.shutdown(wait=False)
+        for lane in self._lanes:
+            lane.pool.shutdown(wait=False)
         end = time.monotonic() + seconds
         while self._at_work and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
+        for lane in self._lanes:
+            lane.process.close()
         return not self._at_work
