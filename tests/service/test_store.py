@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.service.conftest import Slow, ask
-from tests.service.test_api import CALL, get
+from tests.service.test_api import CALL, JSON, get
 
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.service import keys, tables
@@ -267,14 +267,39 @@ def test_the_same_request_twice_makes_one_batch(engine):
             again = await client.post(
                 "/v1/batches?length=short", content=json.dumps(CALL), headers=lines
             )
-            assert again.status_code == 202
-            await client.delete(again.headers["Location"])
+            assert (again.status_code, again.json()["code"]) == (409, "idempotency_conflict")
+            assert "deleted" in again.json()["detail"]
             return same, other
 
     same, other = ask(engine, conversation)
     assert len({one.json()["id"] for one in same}) == 1
     assert len(rows_of(engine, tables.batches)) == 1
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+
+
+def test_an_idempotency_key_covers_the_whole_request(engine):
+    """Method, path, query, type and body: what differs in one of them is another request."""
+
+    async def conversation(service):
+        async with service.client() as client:
+            once = {"Idempotency-Key": "k1", **JSON}
+            body = json.dumps({"verdict": "approved"})
+            made = await client.post("/v1/feedback", content=body, headers=once)
+            batch = json.dumps({"dialogues": [CALL]})
+            elsewhere = [
+                await client.post("/v1/batches", content=batch, headers=once),
+                await client.post("/v1/feedback?x=1", content=body, headers=once),
+                await client.post("/v1/feedback", content=f" {body}", headers=once),
+            ]
+            # The same bytes are one dialogue as a line, and nothing that can be read as JSON.
+            lines = {"Idempotency-Key": "k2", "Content-Type": "application/x-ndjson"}
+            first = await client.post("/v1/batches", content=batch, headers=lines)
+            second = await client.post("/v1/batches", content=batch, headers={**lines, **JSON})
+            return made, [*elsewhere, second], first
+
+    made, others, first = ask(engine, conversation)
+    assert (made.status_code, first.status_code) == (201, 202)
+    assert [one.status_code for one in others] == [409] * 4
 
 
 def test_a_batch_belongs_to_its_key_and_can_be_deleted(engine):
@@ -409,14 +434,49 @@ def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
             began = time.monotonic()
             made = await client.post("/v1/summaries", json=CALL)
             took = time.monotonic() - began
-            refused = await sent[0]
+            replies = await asyncio.gather(*sent)
+            all_took = time.monotonic() - began
             over.set()
             thread.join()
-            return made, took, refused, [(await one).status_code for one in sent]
+            return made, took, replies, all_took
 
-    made, took, refused, statuses = ask(engine, conversation)
+    made, took, replies, all_took = ask(engine, conversation)
     assert made.status_code == 200
     assert took < 1
-    assert (refused.status_code, refused.json()["code"]) == (503, "store_unavailable")
-    assert set(statuses) <= {201, 503}
+    assert {(one.status_code, one.json()["code"]) for one in replies} == {
+        (503, "store_unavailable")
+    }
+    assert all("Retry-After" in one.headers for one in replies)
+    assert all_took < 4  # not one after the other
+    engine.dispose()
+
+
+def test_a_full_store_refuses_and_loses_nothing(tmp_path):
+    engine = tables.open_store(f"sqlite:///{tmp_path}/service.db")
+
+    async def conversation(service):
+        async with service.client() as client:
+            kept = (await add(client, [CALL])).headers["Location"]
+            await finished(client, kept)
+            engine.dispose()  # the limit is of a connection
+            sa.event.listen(engine, "connect", full)
+            long = {**CALL, "utterances": CALL["utterances"] * 100}
+            refused = [
+                await add(client, [long] * 50),
+                await client.post("/v1/summaries", json={**long, "review": True}),
+            ]
+            made = await client.post("/v1/summaries", json=CALL)
+            status, _ = await finished(client, kept)
+            return refused, made, status
+
+    def full(connection, _):
+        connection.execute("PRAGMA max_page_count=1")  # no more than there are
+
+    refused, made, status = ask(engine, conversation)
+    assert [(one.status_code, one.json()["code"]) for one in refused] == [
+        (503, "store_unavailable")
+    ] * 2
+    assert all("Retry-After" in one.headers for one in refused)
+    assert made.status_code == 200
+    assert status["done"] == 1
     engine.dispose()

@@ -229,8 +229,9 @@ def _once(request: Request, body: bytes) -> tuple[str, str]:
     value = request.headers.get("idempotency-key", "")
     if len(value) > 128 or not all("!" <= character <= "~" for character in value):
         raise Problem("bad_request", "Idempotency-Key: 1 to 128 visible ASCII characters")
-    asked = request.url.path.encode(), request.scope["query_string"], body
-    return value, hashlib.sha256(b"%s?%s\n%s" % asked).hexdigest()
+    target = f"{request.method} {request.url.path} {guards.media_type(request)} "
+    asked = target.encode() + request.scope["query_string"] + b"\n" + body
+    return value, hashlib.sha256(asked).hexdigest()
 
 
 @router.get("/v1/batches/{identity}")

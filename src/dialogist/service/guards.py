@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dialogist.language.tokens import counted
 from dialogist.records import JSON
+from dialogist.service import tables
 from dialogist.service.deliveries import Outbox
 from dialogist.service.keys import Key, KeyRing
 from dialogist.service.problems import Problem
@@ -116,8 +117,8 @@ _UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 class Service:
     """What every route needs.
 
-    ``uploads`` bounds the batches that are read at the same time, ``writes`` the threads that wait
-    for the store: where it is locked, keys are still found, and summaries made.
+    ``uploads`` bounds the batches that are read at the same time, ``turns`` those that use the
+    store: where it is locked, keys are still found, and summaries made.
     """
 
     settings: Settings
@@ -127,12 +128,25 @@ class Service:
     runner: Runner
     metrics: Metrics
     uploads: asyncio.Semaphore
-    writes: CapacityLimiter
+    turns: asyncio.Semaphore
     outbox: Outbox
 
     async def stored(self, function: Callable[..., T], *arguments: object) -> T:
-        """Call a function of the store in a thread, with the store first."""
-        return await to_thread.run_sync(function, self.engine, *arguments, limiter=self.writes)
+        """Call a function of the store in a thread of its own, with the store first.
+
+        Raises:
+            Problem: others hold up the store.
+        """
+        try:
+            async with asyncio.timeout(tables.PATIENCE):
+                await self.turns.acquire()
+        except TimeoutError:
+            raise Problem("store_unavailable", "try again later", 2 * tables.PATIENCE) from None
+        try:
+            alone = CapacityLimiter(1)
+            return await to_thread.run_sync(function, self.engine, *arguments, limiter=alone)
+        finally:
+            self.turns.release()
 
 
 def service_of(request: Request) -> Service:

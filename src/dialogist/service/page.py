@@ -135,7 +135,7 @@ async def sign_in(request: Request) -> Response:
     if key is None:
         return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
     hours = service.settings.session_hours
-    session = await to_thread.run_sync(service.keys.open_session, key, hours)
+    session = await service.stored(lambda _: service.keys.open_session(key, hours))
     reply = RedirectResponse("/", 303)
     reply.set_cookie(
         guards.COOKIE,
@@ -153,8 +153,8 @@ async def sign_out(request: Request) -> Response:
     await _form(request)
     if await guards.identified(request) is None:
         raise Problem("unauthorized")
-    session = request.cookies.get(guards.COOKIE, "")
-    await to_thread.run_sync(guards.service_of(request).keys.close_session, session)
+    session, service = request.cookies.get(guards.COOKIE, ""), guards.service_of(request)
+    await service.stored(lambda _: service.keys.close_session(session))
     reply = RedirectResponse("/login", 303)
     reply.delete_cookie(guards.COOKIE)
     return reply

@@ -14,7 +14,7 @@ from types import FrameType
 
 import sqlalchemy as sa
 import uvicorn
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from prometheus_client.multiprocess import mark_process_dead
@@ -46,8 +46,9 @@ _LONGEST_HEAD = 32 << 10
 _HUNG = 60
 """Seconds without an answer after which a process is replaced."""
 _LAST = 1.0  # seconds for what is in work when the time to stop is over
+_STORE_IS_AWAY = sa.exc.OperationalError, sa.exc.TimeoutError  # or it is locked or full
 _UPLOADS = 2  # batches that are read at the same time: each may be large
-_WRITES = 8  # threads that wait for the store, which has a few more connections
+_TURNS = 8  # threads that use the store, which has a few more connections
 
 
 def create_app(
@@ -74,7 +75,7 @@ def create_app(
         runner,
         metrics,
         asyncio.Semaphore(_UPLOADS),
-        CapacityLimiter(_WRITES),
+        asyncio.Semaphore(_TURNS),
         outbox,
     )
 
@@ -105,7 +106,7 @@ def create_app(
     )
     app.state.service = service
     app.add_middleware(Envelope, metrics=metrics)
-    for kind in (Problem, HTTPException, RequestValidationError, sa.exc.OperationalError):
+    for kind in (Problem, HTTPException, RequestValidationError, *_STORE_IS_AWAY):
         app.add_exception_handler(kind, _refuse)
     app.include_router(api.router)
     app.include_router(page.router)
@@ -180,7 +181,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         codes = {404: "not_found", 405: "method_not_allowed"}
         problem = Problem(codes.get(error.status_code, "bad_request"))
-    elif isinstance(error, sa.exc.OperationalError):  # locked, full, or its server is away
+    elif isinstance(error, _STORE_IS_AWAY):
         log_failure(error, request.state.request_id)
         problem = Problem("store_unavailable", "try again later", 10)
     is_of_page = not request.url.path.startswith("/v1/")

@@ -102,7 +102,8 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
         )
         if not gone.rowcount:
             raise Problem("not_found", "this key has no such batch")
-        connection.execute(sa.delete(tables.once).where(tables.once.c.subject == identity))
+        made = tables.once.c.subject == identity
+        connection.execute(sa.update(tables.once).where(made).values(request=tables.DELETED))
         tables.note_change(connection, key_id, "batch deleted", identity)
     tables.clear_log(engine)
 

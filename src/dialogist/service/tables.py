@@ -19,10 +19,12 @@ metadata = sa.MetaData()
 
 VERSION = 4
 """Of the tables. Releases up to 0.2 had versions 1 and 2, which Alembic noted in its own table."""
-PATIENCE = 10.0
-"""Seconds to wait for a lock of an SQLite file."""
+PATIENCE = 5.0
+"""Seconds to wait for a lock of an SQLite file, and before that for one's turn."""
 UNDO_SECONDS = 86400.0
 """For which a decision or a deletion of a review can be undone."""
+DELETED = "deleted"
+"""Stands for the request of an idempotency key whose subject was deleted."""
 _OF_ALEMBIC = {"0001": 1, "0002": 2}
 
 
@@ -179,12 +181,12 @@ def open_store(url: str) -> sa.Engine:
 
 def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=8)
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=8, pool_timeout=PATIENCE)
     if url.database and not url.database.startswith((":", "file:")):
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):  # SQLite says it better
             Path(url.database).touch(0o600)  # for dialogues; files beside it take its mode
-    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE})
+    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE}, pool_timeout=PATIENCE)
 
     @sa.event.listens_for(engine, "connect")
     def _set_up(connection: Any, _: object) -> None:
@@ -288,7 +290,7 @@ def once_only(
     asks for. Returns the id of what was made, and whether it was made now.
 
     Raises:
-        Problem: ``value`` was used for another request.
+        Problem: ``value`` was used for another request, or what it made was deleted.
     """
     if not value:
         with engine.begin() as connection:
@@ -306,6 +308,8 @@ def once_only(
     except sa.exc.IntegrityError:  # the same request came twice at the same time
         with engine.connect() as connection:
             before = connection.execute(sa.select(once).where(here)).first()
+    if before is not None and before.request == DELETED:
+        raise Problem("idempotency_conflict", "what this Idempotency-Key made was deleted")
     if before is None or before.request != request:
         raise Problem("idempotency_conflict", "use a new Idempotency-Key for another request")
     return str(before.subject), False
