@@ -6,6 +6,7 @@ import pytest
 from tests.batch.conftest import Job, dialogue_line
 from tests.batch.works import First
 
+from dialogist.batch.sinks import FolderSink
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.files import alone_in
 
@@ -80,7 +81,7 @@ def test_a_job_that_is_complete_is_left_alone(job, calls):
 
 
 def interrupted(job):
-    """Leave a job as a kill does: two shards done, of the third a part without its line."""
+    """Leave a job as a kill does: two shards done, of the third a piece of its line."""
     manifest = job.folder / "manifest.json"
     values = json.loads(manifest.read_text())
     shards = values.pop("shards")
@@ -89,6 +90,7 @@ def interrupted(job):
     lines = [json.dumps(one) for one in (values, shards[1], shards[0])]
     journal.write_text("\n".join(lines) + "\n" + json.dumps(shards[2])[:40])
     manifest.unlink()
+    (job.folder / "part-00002.jsonl").unlink()
     (job.folder / ".incomplete-77-part-00002.jsonl").write_text("half")
 
 
@@ -130,7 +132,7 @@ def test_two_processes_do_not_share_a_job(job, calls):
 def test_parts_without_a_journal_are_not_overwritten(job, calls):
     job.folder.mkdir()
     (job.folder / "part-00000.jsonl").write_text("precious\n")
-    with pytest.raises(UsageError, match="holds parts, but no journal"):
+    with pytest.raises(UsageError, match="no journal of the job"):
         job.run([calls])
     assert (job.folder / "part-00000.jsonl").read_text() == "precious\n"
 
@@ -173,13 +175,60 @@ def test_parts_that_are_gone_or_damaged_are_made_again(job, calls, is_complete):
 
 
 def test_a_restart_removes_nothing_of_others(job, calls):
+    """Only the parts that the job's journal names, whatever others are called."""
     job.folder.mkdir()
     others = ("part-00000-abc.snappy.parquet", "part-r-00001.csv", "part-1.jsonl")
     for name in others:
         (job.folder / name).write_text("precious")
     job.run([calls])
     job.run([calls], restart=True)
-    assert [(job.folder / name).read_text() for name in others] == ["precious"] * 3
+    (job.folder / "part-00007.jsonl").write_text("precious")
+    with pytest.raises(UsageError, match=r"part-00007.jsonl: .*no journal"):
+        job.run([calls], restart=True)
+    assert {path.name for path in job.folder.glob("part-*")} == {*others, "part-00007.jsonl"}
+    assert {(job.folder / name).read_text() for name in (*others, "part-00007.jsonl")} == {
+        "precious"
+    }
+
+
+def test_a_restart_in_another_form_removes_the_parts_of_the_first(job, calls):
+    job.run([calls])
+    job.run([calls], sink=FolderSink(job.folder, "parquet"), restart=True)
+    assert {path.suffix for path in job.folder.glob("part-*")} == {".parquet"}
+
+
+@pytest.mark.parametrize("when", ["before", "within", "after"])
+def test_a_kill_between_a_part_and_its_line_leaves_nothing_that_is_not_named(job, calls, when):
+    class Killed(FolderSink):
+        def write(self, number, lines, data):
+            if number == 1:
+                if when == "after":
+                    super().write(number, lines, data)
+                if when == "within":
+                    super().write(number, lines, data[:20])
+                raise KeyboardInterrupt
+            super().write(number, lines, data)
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run([calls], sink=Killed(job.folder))
+    assert job.run([calls]).records == 10
+    assert ids(job) == ALL
+    with pytest.raises(KeyboardInterrupt):
+        job.run([calls], sink=Killed(job.folder), restart=True)
+    assert job.run([calls], restart=True).records == 10
+    assert ids(job) == ALL
+
+
+def test_a_folder_that_was_moved_goes_on(tmp_path, job, calls):
+    whole = job.run([calls])
+    parts = job.parts()
+    interrupted(job)
+    moved = Job(tmp_path / "elsewhere" / "moved")
+    moved.folder.parent.mkdir()
+    job.folder.rename(moved.folder)
+    assert moved.run([calls]) == whole
+    assert moved.parts() == parts
+    assert moved.progress[-1].kept == 8
 
 
 def test_names_with_odd_line_ends(tmp_path, job, calls):

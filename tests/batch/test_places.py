@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from pyarrow import parquet
-from tests.batch.conftest import dialogue_line
+from tests.batch.conftest import Job, dialogue_line
 
 from dialogist.batch import job as job_module
 from dialogist.batch import sources
@@ -254,7 +254,32 @@ def test_a_url_to_write_to(job, calls, memory):
     (job.folder / "manifest.json").unlink()
     with pytest.raises(UsageError, match="no journal of the job"):
         job.run([calls], sink=UrlSink("memory://out/"))
-    assert job.run([calls], sink=UrlSink("memory://out/"), restart=True).records == 10
+    with pytest.raises(UsageError, match="no journal of the job"):  # nor thrown away
+        job.run([calls], sink=UrlSink("memory://out/"), restart=True)
+
+
+def test_parts_elsewhere_that_are_damaged_are_made_again(job, calls, memory, tmp_path):
+    """Of the same size and number of rows: their journal has the SHA-256 of their bytes."""
+    job.run([calls], sink=UrlSink("memory://out/"))
+    whole = memory.cat("/out/part-00001.jsonl")
+    memory.pipe("/out/part-00001.jsonl", whole.replace(b"call 5", b"call 6"))
+    job.run([calls], sink=UrlSink("memory://out/"))
+    assert memory.cat("/out/part-00001.jsonl") == whole
+    job.run([calls], sink=UrlSink("memory://out/"), restart=True)
+    assert memory.cat("/out/part-00001.jsonl") == whole
+    url = f"sqlite:///{tmp_path / 'desk.db'}"
+    table = Job(tmp_path / "table")
+    table.run([calls], sink=TableSink(f"{url}#summaries"))
+    rows = rows_of(url)
+    with sa.create_engine(url).begin() as connection:
+        connection.exec_driver_sql("update summaries set record = '{}' where id = 'c5'")
+    table.run([calls], sink=TableSink(f"{url}#summaries"))
+    assert rows_of(url) == rows
+    with sa.create_engine(url).begin() as connection:
+        connection.exec_driver_sql("insert into summaries (part, place) values (7, 0)")
+    with pytest.raises(UsageError, match="no journal of the job"):
+        table.run([calls], sink=TableSink(f"{url}#summaries"), restart=True)
+    assert [row.part for row in rows_of(url)] == [7]
 
 
 def rows_of(url):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dialogist.batch.journal import MANIFEST, Journal, ShardDone, Totals
-from dialogist.batch.sinks import Sink
+from dialogist.batch.sinks import Sink, encoded_part
 from dialogist.batch.sources import SourceItem
 from dialogist.batch.work import (
     Engine,
@@ -118,8 +118,8 @@ def run_job(
     cut: dict[str, JSON] = {"form": plan.sink.form, "shard_size": plan.shard_size}
     with Journal.alone(plan.folder, {**description, **cut}) as journal:
         if plan.restart:
-            journal.clear()  # first: killed between the two, parts without a journal are refused
-            plan.sink.clear()
+            plan.sink.clear(journal.parts)  # first: killed between the two, they are still named
+            journal.clear()
         plan.sink.begin(new=not journal.exists)
         journal.begin(opened.settings, plan.grown)
         lost = [shard for shard in journal.done.values() if not plan.sink.holds(shard)]
@@ -243,9 +243,9 @@ class _Run:
         return record
 
     def _keep(self, shard: Shard, start: int, records: list[RecordLine]) -> None:
-        """Keep records; with the last one of a shard, its part is written, and then its line.
+        """Keep records; with the last one of a shard, its line is written, and then its part.
 
-        Killed between the two, it is done again.
+        So no part is there that is not named. Killed between the two, it is made again.
         """
         shard.records.update(enumerate(records, start))
         self._done += len(records)
@@ -253,7 +253,8 @@ class _Run:
         if len(shard.records) < len(shard.lines):
             return
         ordered = [shard.records[place] for place in range(len(shard.lines))]
-        data = self._plan.sink.write(shard.number, [line for _, line in ordered])
+        lines = [line for _, line in ordered]
+        data = encoded_part(lines, self._plan.sink.form)
         done = ShardDone(
             number=shard.number,
             records=len(ordered),
@@ -263,3 +264,4 @@ class _Run:
             input=shard.digest,
         )
         self._journal.add(done)
+        self._plan.sink.write(shard.number, lines, data)

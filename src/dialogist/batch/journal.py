@@ -8,10 +8,10 @@ FOLDER/part-00000.*    the records, unless they go to another place
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from pydantic import Field
 
@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 
 
 class ShardDone(Config):
-    """A shard whose part is in its place.
+    """A shard whose part is made: it is put in its place next.
 
     ``input`` is the SHA-256 of what was read for it, ``sha256`` that of the part. ``statuses``
     count its records.
@@ -38,6 +38,10 @@ class ShardDone(Config):
     bytes: int = Field(ge=0)
     sha256: str
     input: str
+
+
+Parts: TypeAlias = Sequence[tuple[int, str]]
+"""Parts by their number and form."""
 
 
 class Totals(Config):
@@ -93,6 +97,18 @@ class Journal:
     def exists(self) -> bool:
         return (self.folder / JOURNAL).exists() or (self.folder / MANIFEST).exists()
 
+    @property
+    def parts(self) -> Parts:
+        """The parts that the journal names, of whatever job it is.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        if not self.exists:
+            return []
+        values, shards, _ = self._read()
+        return [(shard.number, str(values["form"])) for shard in shards]
+
     def clear(self) -> None:
         for name in (JOURNAL, MANIFEST):
             (self.folder / name).unlink(missing_ok=True)
@@ -130,7 +146,7 @@ class Journal:
         self.complete = None if is_more else totals
 
     def add(self, shard: ShardDone) -> None:
-        """A part is in its place: from now on its shard is done."""
+        """A shard is done as soon as its part is in its place, which `Sink` knows."""
         with (self.folder / JOURNAL).open("a", encoding="utf-8") as file:
             file.write(shard.model_dump_json() + "\n")
             file.flush()
@@ -185,5 +201,5 @@ class Journal:
             done = [ShardDone.parse(shard, str(path)) for shard in shards]
             return values, done, None if totals is None else Totals.parse(totals, str(path))
         except (OSError, ValueError, KeyError, ConfigError) as error:
-            fault = f"{path}: is damaged ({error}): start over with --restart"
+            fault = f"{path}: is damaged ({error}): name a new --output"
             raise DataError(fault) from None

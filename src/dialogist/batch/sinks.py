@@ -3,6 +3,7 @@
 A sink takes a part all or nothing, and again after an interruption: it then replaces itself.
 """
 
+import hashlib
 import io
 import json
 import re
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from dialogist.batch.journal import ShardDone
+from dialogist.batch.journal import MANIFEST, Parts, ShardDone
 from dialogist.batch.sources import database_table, file_system
 from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.files import sha256_of, sync, temporary_for, writing
@@ -23,10 +24,10 @@ _COLUMNS = ("id", "status", "reason", "text", "writer", "record")
 _ROWS = 1_000  # of a row group
 PART = "part-{:05d}.{}"
 """The name of a part, of its number and form."""
+_PIECE = 1 << 20  # bytes read at once
 _PART = re.compile(r"part-\d{5,}\.(?:jsonl|parquet)")
 _OF_ANOTHER = (
-    "holds parts, but no journal of the job that made them: name a new place, or start over with "
-    "--restart"
+    "a part, but there is no journal of the job that made it: name a new place, or move it away"
 )
 
 
@@ -35,7 +36,7 @@ def _row(line: str) -> dict[str, str]:
     return {name: record.get(name, "") for name in _COLUMNS} | {"record": line}
 
 
-def _encoded(lines: Sequence[str], form: Form) -> bytes:
+def encoded_part(lines: Sequence[str], form: Form) -> bytes:
     """The bytes of a part; MissingExtraError where Parquet is asked for without pyarrow."""
     if form == "jsonl":
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
@@ -54,29 +55,28 @@ class FolderSink:
 
     def __init__(self, folder: Path, form: Form = "jsonl") -> None:
         self._folder, self.form = folder, form
-        _encoded([], form)  # told before any work is done
+        encoded_part([], form)  # told before any work is done
 
     def begin(self, new: bool) -> None:
-        if new and self._parts():
-            raise UsageError(f"{self._folder}: {_OF_ANOTHER}")
+        if new and (parts := self._parts()):
+            raise UsageError(f"{parts[0]}: {_OF_ANOTHER}")
 
-    def clear(self) -> None:
-        for path in self._parts():
-            path.unlink()
+    def clear(self, parts: Parts) -> None:
+        for part in parts:
+            (self._folder / PART.format(*part)).unlink(missing_ok=True)
 
     def holds(self, shard: ShardDone) -> bool:
         path = self._folder / PART.format(shard.number, self.form)
         return path.is_file() and sha256_of(path) == shard.sha256
 
-    def write(self, number: int, lines: Sequence[str]) -> bytes:
-        data, path = _encoded(lines, self.form), self._folder / PART.format(number, self.form)
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
+        path = self._folder / PART.format(number, self.form)
         with writing(path):
             temporary = temporary_for(path)
             temporary.write_bytes(data)
             sync(temporary)
             temporary.replace(path)
             sync(self._folder)
-        return data
 
     def finish(self, manifest: Path) -> None:
         """The manifest is there already."""
@@ -91,25 +91,31 @@ class UrlSink:
     def __init__(self, url: str, form: Form = "jsonl") -> None:
         self._url, self.form = url.rstrip("/"), form
         self._files = file_system(url)
-        _encoded([], form)
+        encoded_part([], form)
 
     def begin(self, new: bool) -> None:
-        if new and self._parts():
-            raise UsageError(f"{self._url}: {_OF_ANOTHER}")
+        if new and (parts := self._parts()):
+            raise UsageError(f"{parts[0]}: {_OF_ANOTHER}")
 
-    def clear(self) -> None:
-        for path in (*self._parts(), f"{self._url}/manifest.json"):
-            if self._files.exists(path):
-                self._files.rm_file(path)
+    def clear(self, parts: Parts) -> None:
+        for name in (*(PART.format(*part) for part in parts), MANIFEST) if parts else ():
+            if self._files.exists(f"{self._url}/{name}"):
+                self._files.rm_file(f"{self._url}/{name}")
 
     def holds(self, shard: ShardDone) -> bool:
-        path = f"{self._url}/{PART.format(shard.number, self.form)}"
-        return bool(self._files.exists(path)) and self._files.size(path) == shard.bytes
+        path, found = f"{self._url}/{PART.format(shard.number, self.form)}", hashlib.sha256()
+        try:
+            with self._files.open(path, "rb") as file:
+                while piece := file.read(_PIECE):
+                    found.update(piece)
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: cannot be read: {error}") from None
+        return found.hexdigest() == shard.sha256
 
-    def write(self, number: int, lines: Sequence[str]) -> bytes:
-        data = _encoded(lines, self.form)
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
         self._put(PART.format(number, self.form), data)
-        return data
 
     def finish(self, manifest: Path) -> None:
         self._put(manifest.name, manifest.read_bytes())
@@ -161,22 +167,22 @@ class TableSink:
                 if row is not None:
                     raise UsageError(f"{self._shown}: {_OF_ANOTHER}")
 
-    def clear(self) -> None:
-        with self._telling():
-            if self._is_ours():
-                self._table.drop(self._engine)
+    def clear(self, parts: Parts) -> None:
+        with self._telling(), self._engine.begin() as connection:
+            for number, _ in parts if self._is_ours() else ():
+                connection.execute(self._table.delete().where(self._table.c.part == number))
 
     def holds(self, shard: ShardDone) -> bool:
-        rows = self._sa.select(self._sa.func.count()).where(self._table.c.part == shard.number)
+        rows = self._sa.select(self._table.c.record).where(self._table.c.part == shard.number)
         with self._telling(), self._engine.connect() as connection:
-            return bool(connection.scalar(rows) == shard.records)
+            lines = connection.scalars(rows.order_by(self._table.c.place)).all()
+        return hashlib.sha256(encoded_part(lines, self.form)).hexdigest() == shard.sha256
 
-    def write(self, number: int, lines: Sequence[str]) -> bytes:
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
         rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
         with self._telling(), self._engine.begin() as connection:
             connection.execute(self._table.delete().where(self._table.c.part == number))
             connection.execute(self._table.insert(), rows)
-        return _encoded(lines, self.form)
 
     def finish(self, manifest: Path) -> None:
         """The table is complete; the manifest stays in the job's folder."""
@@ -202,8 +208,9 @@ class TableSink:
 Sink: TypeAlias = FolderSink | UrlSink | TableSink
 """Where parts go. Calls of one job come from one process, one after the other.
 
-``begin``: a new job finds nothing of another one there. ``clear`` removes all parts, and nothing
-else. ``holds``: whether the part of a shard that was done is still there, and whole. ``write``
-gives the bytes of a part. ``finish``: all parts are there. They raise UsageError where parts of
-another job are, DataError where something cannot be read or written.
+``begin``: a new job finds nothing of another one there. ``clear`` removes the parts that a journal
+names, and nothing else. ``holds``: whether the part of a shard is there with the bytes that its
+journal says. ``write`` puts a part there, its lines or their bytes. ``finish``: all parts are
+there. They raise UsageError where parts of another job are, DataError where something cannot be
+read or written.
 """
