@@ -285,7 +285,8 @@ async def _json_body(request: Request) -> tuple[bytes, JSON]:
 
 
 def _query(request: Request, model: type[ConfigT]) -> ConfigT:
-    return checked_values(model, guards.query_of(request, (*model.model_fields,)))
+    given = guards.query_of(request.query_params.multi_items(), (*model.model_fields,))
+    return checked_values(model, given)
 
 
 @router.get("/v1/reviews")
@@ -352,7 +353,7 @@ async def post_delivery(request: Request, identity: Identity) -> Response:
     """Send an approved summary to a destination of the settings."""
     service, key = await guards.authorized(request, "reviews")
     body, value = await _json_body(request)
-    given = checked(deliveries.DeliveryRequest, value)
+    given = checked_values(deliveries.DeliveryRequest, value)
     stored, _ = await service.stored(
         tables.once_only,
         key.id,
