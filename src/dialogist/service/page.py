@@ -7,22 +7,26 @@ the script adds dropping files, lighting up evidence, editing in place, copying 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from fastapi import APIRouter
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from dialogist import __version__
+from dialogist.errors import DataError
 from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
+from dialogist.service.audit_log import AuditFilter, find_changes
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
@@ -31,33 +35,63 @@ from dialogist.service.requests import (
     dialogue_of,
     dialogue_of_text,
     options_of,
+    record_of,
 )
-from dialogist.service.reviewed_text import edits_between, lines_of
-from dialogist.service.view import view_of
+from dialogist.service.view import statements_of, view_of, view_of_review
 from dialogist.service.work_queue import followed
 from dialogist.summarizer import Result
 
 router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_LISTED = 50  # reviews on a page
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 _FIELDS = 1000  # in a form: one for each warning, too
 _MASKS: Mapping[str, tuple[Masking | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
     "names": ("input", "people"),
 }
+_EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "support-chat": ("a support chat", "ticket"),
+    "meeting": ("a meeting", "meeting"),
+    "visit": ("a visit to the doctor", "clinical"),
+}
+"""Files of assets/examples: what the page calls them, and the form that suits each."""
+_STATES = {
+    "open": "Waiting",
+    "approved,edited": "Approved",
+    "rejected": "Rejected",
+    "deleted": "Deleted",
+    "open,approved,edited,rejected": "All",
+}
+_DONE = {
+    "approved": "Approved.",
+    "edited": "Approved with your edits.",
+    "rejected": "Rejected.",
+    "deleted": "Deleted.",
+    "undone": "Undone.",
+}
+_FIGURES = (
+    ("What readers did with summaries", {n: n for n in ("approved", "edited", "rejected")}),
+    (
+        "What they did with statements",
+        {n: n for n in ("kept", "changed", "quoted", "removed", "added", "moved")},
+    ),
+    ("What they said of warnings", {"right": "right", "wrong": "false alarm"}),
+)
 _EMPTY = {"text": "", "length": "medium", "form": "", "mask": "none", "review": ""}
 
 
 _NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _asset(name: str) -> str:
+def _asset(name: str, folder: str = "service") -> str:
     """The text of a file of the page."""
-    return (resources.files("dialogist") / "assets" / "service" / name).read_text("utf-8")
+    return (resources.files("dialogist") / "assets" / folder / name).read_text("utf-8")
 
 
-def _displayable(value: object) -> object:
+def _displayable(value: Any) -> Any:
     """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
     return _NOT_HTML.sub("\ufffd", value) if type(value) is str else value
 
@@ -70,6 +104,10 @@ _PAGES = Environment(
     lstrip_blocks=True,
     finalize=_displayable,
 )
+_PAGES.filters["field"] = lambda text: Markup(
+    _displayable(text).replace("&", "&amp;").replace("<", "&lt;")
+)
+"""The text of a textarea, in which quotes are no markup: half the size of JSON that is escaped."""
 
 
 def _page(request: Request, name: str, status: int = 200, **values: Any) -> Response:
@@ -78,7 +116,11 @@ def _page(request: Request, name: str, status: int = 200, **values: Any) -> Resp
 
 def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
     """A page as HTML, or one block of it."""
+    asked = request.query_params
+    about = asked.get("about", "")
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
+    shared |= {"notice": _DONE.get(asked.get("done", ""), "")}
+    shared |= {"about": about if re.fullmatch("[0-9a-f]{16}", about) else ""}
     template = _PAGES.get_template(f"{name}.html.j2")
     if not block:
         return template.render({**shared, **values})
@@ -164,14 +206,18 @@ async def sign_out(request: Request) -> Response:
 async def home(request: Request) -> Response:
     """Show the form for a transcript."""
     await guards.authorized(request, "summaries")
-    done = request.query_params.get("done", "")
-    notice = {"approved": "Approved.", "edited": "Your edit is recorded.", "rejected": "Rejected."}
-    return _page(request, "home", **_home(_EMPTY, notice=notice.get(done, "")))
+    return _page(request, "home", **_home(_EMPTY))
 
 
 def _home(form: Mapping[str, str], **values: Any) -> dict[str, Any]:
-    usual = {"form": form, "view": None, "problem": "", "notice": "", "review": ""}
-    return {**usual, "forms": list(bundled_forms()), **values}
+    usual = {"form": form, "view": None, "problem": "", "review": ""}
+    examples = [(name, title) for name, (title, _) in _EXAMPLES.items()]
+    return {**usual, "forms": _forms(), "examples": examples, **values}
+
+
+def _forms() -> list[tuple[str, str]]:
+    """The forms that can be asked for: names and titles."""
+    return [(name, name.capitalize()) for name in bundled_forms()]
 
 
 @router.post("/")
@@ -183,6 +229,9 @@ async def summarize_form(request: Request) -> Response:
     service, key = await guards.authorized(request, "summaries")
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     form["form"] = form["form"] or form.get("template", "")
+    if form.get("example") in _EXAMPLES:
+        form["text"] = _asset(f"{form['example']}.txt", "examples")
+        form["form"] = form["form"] or _EXAMPLES[form["example"]][1]
     queue = service.queue
 
     async def summarized(on_statement: Callable[[Statement], None]) -> Result:
@@ -217,7 +266,9 @@ async def _outcome(
     summary = result.summary
     if summary.status in ("error", "refused"):
         return _home(form, problem=f"Not summarized: {summary.reason}."), 502
-    return _home(form, view=view_of(result.dialogue, result.to_json())), 200
+    view = view_of(result.dialogue, result.to_json())
+    text = form["text"] if form["mask"] == "none" else view.record  # what is masked stays so
+    return _home({**form, "text": text}, view=view), 200
 
 
 async def _written(
@@ -246,59 +297,104 @@ def _read(form: Mapping[str, str]) -> SummaryRequest:
 
 @router.get("/reviews")
 async def queue(request: Request) -> Response:
-    """List what waits for review, the oldest first."""
+    """List reviews: those that wait, the oldest first, or others, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
-    waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage())
-    return _page(request, "reviews", reviews=waiting["reviews"])
+    known = ("state", "search", "form", "after")
+    asked = {name: value for name, value in request.query_params.items() if name in known}
+    asked = {"state": "open", "search": "", "form": "", **asked}
+    wanted = checked(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
+    found = await service.stored(reviews.find_reviews, wanted)
+    values: dict[str, Any] = {"asked": asked, "states": _STATES, "forms": _forms(), "ago": _ago}
+    return _page(request, "reviews", **found, **values)
+
+
+def _ago(when: str) -> str:
+    """How long ago a time was, in words."""
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(when)).total_seconds()
+    told = (f"{int(seconds / size)} {unit} ago" for size, unit in _UNITS if seconds >= size)
+    return next(told, "now")
 
 
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: Identity) -> Response:
-    """Show a summary that waits for review beside its transcript."""
+    """Show a summary that waits for review beside its transcript, or what became of it."""
     service, _ = await guards.authorized(request, "reviews")
     stored = await service.stored(reviews.review_of, identity)
     if stored["state"] != "open":
-        raise Problem("not_found", "there is no open review of this id")
+        return _page(request, "reviewed", stored=stored, view=view_of_review(stored), ago=_ago)
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
-    return _page(request, "review", view=view, review=identity)
+    return _page(request, "home", **_home(_EMPTY, view=view, review=identity))
 
 
 @router.post("/approve")
 async def approve(request: Request) -> Response:
-    """Record what a person made of a summary, and go on to the next review."""
+    """Record what a person made of a summary, and go on to the next review.
+
+    What was not yet stored is stored once it is approved, and shown as it is kept.
+    """
     service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
-    before, after = lines_of(form.get("before", "")), lines_of(form.get("after", ""))
-    verdict = "approved" if before == after else "edited"
-    if form.get("verdict") == "rejected":
-        verdict = "rejected"
+    review, depth = form.get("review", ""), service.settings.max_depth
     judged = [value for name, value in form.items() if name.startswith("warning")]
-    values: dict[str, Any] = {"verdict": verdict, "consent": bool(form.get("consent"))}
-    values |= {name: judged.count(name) for name in ("right", "wrong")}
-    if review := form.get("review", ""):
-        lines: list[JSON] = [{"text": line} for line in after if verdict == "edited"]
-        decision = checked_values(reviews.Decision, {**values, "statements": lines})
-        keep = service.settings.keep_approved
-        await service.stored(reviews.decide, key, review, decision, keep)
-        waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=1))
-        if waiting["reviews"]:
-            return RedirectResponse(f"/reviews/{waiting['reviews'][0]['id']}", 303)
-        return RedirectResponse(f"/?done={verdict}", 303)
-    if verdict != "rejected":
-        values["edits"] = await to_thread.run_sync(edits_between, before, after)
-    if form.get("consent"):
-        record = guards.strict_json(form.get("dialogue", "").encode(), service.settings.max_depth)
-        values["content"] = {
-            "dialogue": record,
-            "before": "\n".join(before),
-            "after": "\n".join(after),
-        }
-    given = feedback.feedback_of(values)
-    await service.stored(
-        tables.once_only, key.id, "", "", lambda store: feedback.add_feedback(store, key.id, given)
+    values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
+    if form.get("verdict") == "rejected" and not review:
+        given = feedback.feedback_of({**values, "verdict": "rejected"})
+        add = partial(feedback.add_feedback, key_id=key.id, given=given)
+        await service.stored(tables.once_only, key.id, "", "", add)
+        return RedirectResponse("/?done=rejected", 303)
+    if review:
+        waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=2))
+        following = [one["id"] for one in waiting["reviews"] if one["id"] != review]
+    else:
+        content = await to_thread.run_sync(_content, form, depth)
+        review, following = await service.stored(reviews.add_shown, key.id, content), []
+    stored: dict[str, Any] = await service.stored(reviews.review_of, review)
+    before = [{name: one[name] for name in ("heading", "text")} for one in stored["statements"]]
+    after = statements_of(form.get("after", ""))
+    verdict = "approved" if before == after else "edited"
+    values["verdict"] = form["verdict"] if form.get("verdict") == "rejected" else verdict
+    values["statements"] = after if values["verdict"] == "edited" else []
+    values |= {"consent": bool(form.get("consent")), "reason": form.get("reason", "")}
+    decision = checked(reviews.Decision, values)
+    await service.stored(reviews.decide, key, review, decision, service.settings.keep_approved)
+    where = f"/reviews/{[*following, review][0]}?done={decision.verdict}&about={review}"
+    return RedirectResponse(where, 303)
+
+
+def _content(form: Mapping[str, str], depth: int) -> dict[str, JSON]:
+    """The dialogue and the summary of a page, as a review has them."""
+    record, summary = (
+        guards.strict_json(form.get(name, "").encode(), depth) for name in ("dialogue", "summary")
     )
-    return RedirectResponse(f"/?done={verdict}", 303)
+    try:
+        dialogue = dialogue_of(record)
+        view_of(dialogue, summary if isinstance(summary, dict) else {})
+    except (DataError, IndexError, KeyError, TypeError, AttributeError):
+        raise Problem("bad_request", "send the summary as the page has it") from None
+    return {"dialogue": {**record_of(dialogue)}, "summary": summary}
+
+
+@router.post("/reviews/{identity}/{action}")
+async def change_review(
+    request: Request, identity: Identity, action: Literal["undo", "delete"]
+) -> Response:
+    """Take back what was decided of a review, or delete it; that can be taken back, too."""
+    service, key = await guards.authorized(request, "reviews")
+    await _form(request)
+    if action == "undo":
+        await service.stored(reviews.undo, key, identity)
+        return RedirectResponse(f"/reviews/{identity}?done=undone", 303)
+    await service.stored(reviews.delete_review, key, identity)
+    return RedirectResponse(f"/reviews?done=deleted&about={identity}", 303)
+
+
+@router.get("/audit")
+async def audit(request: Request) -> Response:
+    """Show who changed what, the newest first."""
+    service, _ = await guards.authorized(request, "reviews")
+    changes = await service.stored(find_changes, AuditFilter())
+    return _page(request, "audit", changes=changes, ago=_ago)
 
 
 @router.get("/quality")
@@ -306,4 +402,8 @@ async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     service, _ = await guards.authorized(request, "reviews")
     verdicts, edits = await service.stored(feedback.figures_of)
-    return _page(request, "quality", verdicts=verdicts, edits=edits)
+    counts = verdicts + edits
+    tables = [
+        (title, [(told, counts[n]) for n, told in names.items()]) for title, names in _FIGURES
+    ]
+    return _page(request, "quality", verdicts=verdicts, tables=tables)

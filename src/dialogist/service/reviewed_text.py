@@ -14,6 +14,11 @@ Edit: TypeAlias = Literal["kept", "changed", "quoted", "removed", "added", "move
 FinalStatement: TypeAlias = dict[str, Any]
 """``heading``, ``text``, ``verdict``, and ``lines``: the numbers of its turns, from 1."""
 
+PLACES: Mapping[str, int] = {
+    "headline": 0, "outcome": 0, "field": 2, "profile": 2, "speakers": 2, "title": 2,
+}  # fmt: skip
+"""Where sections of a form are shown, by their source: first, or last (values); others between."""
+
 MOST_STATEMENTS = 2000
 _LIKE = 0.4  # two lines that share more of their words than this are one line, changed
 _NEAR = 25  # lines before and behind its place among which a changed one is looked for
@@ -31,7 +36,10 @@ class Change(NamedTuple):
 def shown_parts(
     summary: Summary, filled: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The headings, texts and facts of what is shown: of the form if there is one."""
+    """The headings, texts and facts of what is shown: of the form if there is one.
+
+    Sections stand in the order of `PLACES`, whatever order the form has; ``source`` is theirs.
+    """
     if filled is None:
         shown: dict[str, Any] = summary.to_json()
         for statement in shown["statements"]:
@@ -39,14 +47,15 @@ def shown_parts(
                 statement["reasons"] = []
             yield statement["section"], statement["text"], statement
         return
-    for section in filled["sections"]:
+    for section in sorted(filled["sections"], key=lambda one: PLACES.get(one["source"], 1)):
         for entry in section["entries"]:
             text, owner = entry["text"], entry.get("owner", "")
             behind = [entry.get("role", ""), entry.get("deadline", "")]
             behind = [value for value in behind if value and value.lower() not in text.lower()]
             before = f"{owner}: " if owner and owner not in text else ""
             worded = before + text + "".join(f" ({value})" for value in behind)
-            yield section["title"], worded, {"verdict": "", "reasons": [], **entry}
+            facts = {"verdict": "", "reasons": [], "source": section["source"], **entry}
+            yield section["title"], worded, facts
 
 
 def columns_of(dialogue: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,11 +94,6 @@ def text_with_headings(
         lines = [f"{bullet}{one['text']}" for one in held]
         blocks.append("\n".join([*([f"{mark}{heading}"] if heading else []), *lines]))
     return "\n\n".join(blocks)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a field that hold anything."""
-    return [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
 
 
 def changes_between(before: Sequence[str], after: Sequence[str]) -> list[Change]:

@@ -101,13 +101,18 @@ class ExportFilter(ReviewFilter):
 
 def add_review(engine: sa.Engine, key_id: str, result: Result) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
+    content = {"dialogue": record_of(result.dialogue), "summary": result.to_json()}
+    return add_shown(engine, key_id, content)
+
+
+def add_shown(engine: sa.Engine, key_id: str, content: Mapping[str, Any]) -> str:
+    """The same of a ``dialogue`` and a ``summary`` as JSON values."""
     identity = tables.new_id()
-    content: dict[str, Any] = {"dialogue": record_of(result.dialogue), "summary": result.to_json()}
     now = time.time()
     values = {"id": identity, "key_id": key_id, "created": now, "at": now, "state": "open"}
     with engine.begin() as connection:
         connection.execute(
-            sa.insert(tables.reviews).values(values | content | columns_of(**content))
+            sa.insert(tables.reviews).values(values | {**content} | columns_of(**content))
         )
         tables.note_change(connection, key_id, "review added", identity)
     return identity

@@ -1,17 +1,24 @@
 """What the page shows of a summary: its statements, the transcript, and which belongs to which."""
 
 import json
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import SimpleNamespace
 from typing import Any
 
 from dialogist.language.tokens import counted
-from dialogist.plain_text import labels_of
+from dialogist.plain_text import labels_of, plain
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
 from dialogist.service.requests import record_of
-from dialogist.service.reviewed_text import shown_parts
+from dialogist.service.reviewed_text import PLACES, shown_parts, text_with_headings
+
+_LONG = 6  # statements; a section of more is folded
+_COLOURS = 6  # of speakers, in page.css
+_HEADING = re.compile(r"# +(.*)")
+_TAKEN = re.compile(r"^(\\*#)")  # how a statement begins that would be taken for a heading
 
 
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
@@ -22,78 +29,155 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     """
     summary = Summary.from_json({name: v for name, v in values.items() if name != "filled"})
     filled = values.get("filled")
-    spans: list[tuple[int, int, int, int]] = []  # statement, turn, start, end
-    statements: list[SimpleNamespace] = []
-    markdown: list[str] = []
-    before = ""
-    for number, (heading, text, part) in enumerate(shown_parts(summary, filled)):
-        evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
-        spans += [(number, *place) for place in evidence]
-        cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
-        titles = [title_of_field(name) for name in dialogue.profile]
-        statements.append(
-            SimpleNamespace(
-                number=number,
-                heading=heading if heading != before else "",
-                text=text,
-                verdict=part["verdict"],
-                doubts=tuple(part["reasons"]),
-                lines=tuple(sorted({line + 1 for line, _, _ in evidence})),
-                quote=_quote(dialogue, evidence),
-                fields=tuple((n, title) for n, title in enumerate(titles) if cited[n]),
-            )
+    labels = labels_of(dialogue.utterances)
+    statements = [
+        _statement(number, *told, dialogue, labels)
+        for number, told in enumerate(shown_parts(summary, filled))
+    ]
+    sections = [
+        SimpleNamespace(
+            title=title,
+            is_value=group[0].is_value,
+            is_open=len(group) <= _LONG,
+            statements=group,
         )
-        markdown += [f"\n## {heading}\n"] if heading not in ("", before) else []
-        markdown.append(f"- {text}")
-        before = heading
-    notes = [warning.message for warning in summary.warnings]
+        for title, told in groupby(statements, lambda one: one.heading)
+        if (group := list(told))
+    ]
+    notes, empty = [warning.message for warning in summary.warnings], list[str]()
     if summary.reading is not None:
-        left = [counted(count, what) for what, count in summary.reading.left_out.items()]
+        left = [counted(many, what) for what, many in summary.reading.left_out.items()]
         notes += [*summary.reading.warnings, *([f"Left out: {', '.join(left)}"] if left else [])]
     if filled:
-        empty = [f"{s['title']}: {s['says']}" for s in filled["sections"] if s["says"]]
+        empty += [f"{s['title']}: {s['says']}" for s in filled["sections"] if s["says"]]
         notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
-    labels = labels_of(dialogue.utterances)
+    spans = defaultdict[int, list[tuple[int, int, int]]](list)  # by turn: statement, start, end
+    for one in statements:
+        for line, start, end in one.evidence:
+            spans[line].append((one.number, start, end))
+    voices = {name: n % _COLOURS for n, name in enumerate(dialogue.speakers)}
     turns = tuple(
         SimpleNamespace(
             number=n + 1,
             label=labels[n],
             speaker=turn.speaker,
-            pieces=tuple(_pieces(turn.text, spans, n)),
+            voice=voices.get(turn.speaker, 0),
+            by=[number + 1 for number, *_ in spans[n]],
+            pieces=tuple(_pieces(turn.text, spans[n])),
         )
         for n, turn in enumerate(dialogue.utterances)
     )
     return SimpleNamespace(
         summary=summary,
-        statements=tuple(statements),
+        headline=_headline(dialogue, summary, filled),
+        sections=sections,
+        statements=statements,
+        verdicts=Counter(one.verdict for one in statements if one.verdict),
         turns=turns,
         profile=tuple((title_of_field(name), value) for name, value in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
-        text="\n".join(statement.text for statement in statements) or summary.text,
-        markdown="\n".join(markdown),
-        json=json.dumps(values, ensure_ascii=False, indent=2),
+        empty=len(empty),
+        text=text_with_headings(
+            [{"heading": one.heading, "text": _TAKEN.sub(r"\\\1", one.line)} for one in statements],
+            mark="# ",
+        ),
+        markdown=_markdown(sections),
+        json=json.dumps(values, ensure_ascii=False),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
         masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
     )
 
 
+def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
+    """What to show of a review as it is kept, once it was decided."""
+    statements = [
+        SimpleNamespace(
+            **{"number": n, "heading": "", "quote": "", "doubts": (), "fields": (), **told},
+        )
+        for n, told in enumerate(stored["statements"])
+    ]
+    for one in statements:
+        one.lines = tuple((line, str(line)) for line in one.lines)
+    return SimpleNamespace(
+        headline=stored["conversation"] or " and ".join(stored["speakers"][:3]) or "Summary",
+        sections=[
+            (title, list(told)) for title, told in groupby(statements, lambda one: one.heading)
+        ],
+    )
+
+
+def _statement(
+    number: int,
+    heading: str,
+    text: str,
+    part: Mapping[str, Any],
+    dialogue: Dialogue,
+    labels: Sequence[str],
+) -> SimpleNamespace:
+    evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
+    lines = sorted({line for line, _, _ in evidence})
+    cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
+    titles = [title_of_field(name) for name in dialogue.profile]
+    return SimpleNamespace(
+        number=number,
+        heading=heading,
+        is_value=PLACES.get(part.get("source", ""), 1) > 1,
+        text=text,
+        line=" ".join(text.split()),
+        verdict=part["verdict"],
+        doubts=tuple(part["reasons"]),
+        evidence=evidence,
+        lines=tuple((line + 1, labels[line]) for line in lines),
+        quote=text if part["verdict"] == "quoted" else _quote(dialogue, evidence),
+        fields=tuple((n, title) for n, title in enumerate(titles) if cited[n]),
+    )
+
+
 def _quote(dialogue: Dialogue, evidence: Sequence[tuple[int, int, int]]) -> str:
-    """What is said at the best place, in the speaker's words."""
-    if not evidence:
-        return ""
-    best = evidence[0][0]
-    places = sorted((start, end) for line, start, end in evidence if line == best)
-    turn = dialogue.utterances[best]
-    words = " ... ".join(turn.text[start:end].strip() for start, end in places)
-    return f"{turn.speaker}: “{words}”" if turn.speaker else f"“{words}”"
+    """What is said at all places, in the words of their speakers."""
+    told = []
+    for line, places in groupby(sorted(evidence), lambda place: place[0]):
+        turn = dialogue.utterances[line]
+        words = f"“{' ... '.join(turn.text[start:end].strip() for _, start, end in places)}”"
+        told.append(f"{turn.speaker}: {words}" if turn.speaker else words)
+    return " – ".join(told)
 
 
-def _pieces(
-    text: str, spans: Sequence[tuple[int, int, int, int]], turn: int
-) -> Iterator[SimpleNamespace]:
+def _headline(dialogue: Dialogue, summary: Summary, filled: Mapping[str, Any] | None) -> str:
+    """The headline or else the outcome of the form; or else who spoke."""
+    sections = filled["sections"] if filled else ()
+    found = {s["source"]: s["entries"][0]["text"] for s in sections if s["entries"]}
+    told = found.get("headline") or found.get("outcome")
+    return told or summary.id or " and ".join(dialogue.speakers[:3]) or "Summary"
+
+
+def statements_of(text: str) -> list[dict[str, str]]:
+    """The statements of a text as the page has it, each with its heading."""
+    heading, statements = "", []
+    for line in (" ".join(line.split()) for line in text.splitlines()):
+        if titled := _HEADING.fullmatch(line):
+            heading = titled[1]
+        elif line:
+            statements.append({"heading": heading, "text": re.sub(r"^\\(\\*#)", r"\1", line)})
+    return statements
+
+
+def _markdown(sections: Sequence[SimpleNamespace]) -> str:
+    """The same as Markdown, with what each statement rests on; nothing that was said is markup."""
+    lines: list[str] = []
+    for section in sections:
+        is_titled = section.title and not section.is_value
+        lines += [f"\n## {plain(section.title)}\n"] if is_titled else []
+        for one in section.statements:
+            label = f"**{plain(section.title)}:** " if section.is_value else ""
+            behind = "".join(f" [{label}]" for _, label in one.lines)
+            lines.append(f"- {label}{plain(one.text)}{behind}")
+    return "\n".join(lines).strip()
+
+
+def _pieces(text: str, here: Sequence[tuple[int, int, int]]) -> Iterator[SimpleNamespace]:
     """The text cut wherever a span or a mask begins or ends."""
-    here = [(by, start, end) for by, line, start, end in spans if line == turn]
     masks = [match.span() for match in MASK_PATTERN.finditer(text)]
     ends = {0, len(text), *(at for pair in masks for at in pair)}
     ends |= {min(at, len(text)) for _, start, end in here for at in (start, end)}

@@ -4,8 +4,6 @@
 const find = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-for (const part of all(".script")) part.hidden = false;
-
 let fading;
 function say(text) {
   const toast = find("#toast");
@@ -47,78 +45,99 @@ if (ask) {
   });
 }
 
-const list = find("#statements");
-if (list) review(list);
+if (find("#statements")) review();
 
-function review(list) {
-  const marks = all("mark");
-  const statements = all(".statement", list);
+function review() {
+  const statements = all(".statement"), marks = all("mark"), tools = find("#tools");
   const first = new Map(statements.map((one) => [one, said(one).textContent]));
-  const kinds = new Map(statements.map((one) => [one, find(".kind", one).cloneNode(true)]));
-  const summary = find("#as-json").value;
+  const kinds = new Map(statements.map((one) => [one, find(".kind", one)?.className]));
+  const json = find("#as-json")?.value, draft = find("#after")?.value;
   let current = null;
-  let pinned = null;
 
   function said(statement) { return find(".said", statement); }
-  function marksOf(statement) {
-    return marks.filter((mark) => mark.dataset.by.split(" ").includes(statement.dataset.number));
+  function isChanged(one) { return one.classList.contains("gone") || said(one).textContent !== first.get(one); }
+  function citing(mark) {
+    const numbers = mark.dataset.by.split(" ");
+    return statements.filter((one) => numbers.includes(one.dataset.number));
   }
 
   // Evidence, both ways. What was clicked or is focused stays lit; pointing shows more for a while.
   function light(lit, follow) {
     for (const one of statements) one.classList.toggle("lit", lit.includes(one));
-    const shown = lit.flatMap(marksOf);
-    for (const mark of marks) mark.classList.toggle("lit", shown.includes(mark));
-    if (follow && shown.length) reveal(shown[0]);
-  }
-  function reveal(mark) {
-    const turns = find("#turns");
-    if (turns.scrollHeight <= turns.clientHeight) return;
-    const top = mark.getBoundingClientRect().top - turns.getBoundingClientRect().top;
+    for (const mark of marks) mark.classList.toggle("lit", citing(mark).some((one) => lit.includes(one)));
+    const shown = marks.find((mark) => mark.classList.contains("lit")), turns = find("#turns");
+    if (!follow || !shown || turns.scrollHeight <= turns.clientHeight) return;
+    const top = shown.getBoundingClientRect().top - turns.getBoundingClientRect().top;
     if (top < 0 || top > turns.clientHeight - 60) turns.scrollTop += top - turns.clientHeight / 3;
   }
-  const rest = () => light(pinned ? [pinned] : [], false);
   function choose(statement) {
-    current = pinned = statement;
-    light([statement], true);
+    if (statement === current) return;
+    current = statement;
+    light([statement].filter(Boolean), true);
+    if (tools) tools.hidden = !statement;
+    if (!tools || !statement) return;
+    statement.append(tools);
+    find("[data-do=undo]").hidden = !isChanged(statement);
+    find("#proof").replaceChildren(...all(".origin [href^='#u']", statement).map(({ hash }) => {
+      const turn = find(hash).cloneNode(true), number = find(".number", turn);
+      turn.removeAttribute("id");
+      number.href = hash;
+      number.ariaLabel = `In the transcript: ${number.textContent}`;
+      return turn;
+    }));
   }
-  for (const statement of statements) {
-    statement.addEventListener("mouseenter", () => light([statement], true));
-    statement.addEventListener("mouseleave", rest);
-    statement.addEventListener("focusin", () => choose(statement));
-    statement.addEventListener("click", () => choose(statement));
+  function show(statement) {
+    const folded = statement.closest("details");
+    if (folded) folded.open = true;
+    statement.focus();
   }
-  for (const mark of marks) {
-    const of = () => statements.filter((one) => mark.dataset.by.split(" ").includes(one.dataset.number));
-    mark.addEventListener("mouseenter", () => light(of(), false));
-    mark.addEventListener("mouseleave", rest);
-    mark.addEventListener("click", () => {
-      const [one] = of();
-      choose(one);
-      one.scrollIntoView({ block: "nearest", behavior: "smooth" });
-    });
-  }
+  document.addEventListener("mouseover", ({ target }) => {
+    const mark = target.closest("#turns mark"), one = target.closest(".statement");
+    light(mark ? citing(mark) : [one ?? current].filter(Boolean), Boolean(one));
+  });
+  document.addEventListener("focusin", ({ target }) => {
+    if (target.closest(".statement")) choose(target.closest(".statement"));
+  });
+  document.addEventListener("click", (event) => {
+    const { target } = event;
+    const mark = target.closest("#turns mark"), back = target.closest("#turns a.number");
+    for (const menu of all(".menu[open]")) if (!menu.contains(target)) menu.open = false;
+    if (back) event.preventDefault();
+    if (mark || back) show(mark ? citing(mark)[0] : find(back.hash));
+    else if (!target.closest(".bar")) choose(target.closest(".statement"));
+    const button = target.closest("[data-do]");
+    if (button) act(button.dataset.do, current);
+  });
 
   // Editing. The form's text is always what the statements say: it works without this script, too.
-  function lines() {
-    return all(".statement:not(.gone)", list).map((one) => said(one).textContent.replace(/\s+/g, " ").trim());
+  function parts() {
+    return all(".statement").filter((one) => said(one).textContent.trim() && !one.classList.contains("gone"))
+      .map((one) => ({
+        isValue: Boolean(find("h3", one)),
+        heading: find("h3", one)?.textContent ?? one.closest("[data-heading]")?.dataset.heading ?? "",
+        text: said(one).textContent.replace(/\s+/g, " ").trim(),
+        behind: all(".origin > :not([href^='#p'])", one).map((line) => ` [${line.textContent}]`).join(""),
+      }));
+  }
+  function titled(title, line, isTitled = (one) => !one.isValue) {
+    return parts().flatMap((one, n, all) => {
+      const isNew = one.heading && isTitled(one) && one.heading !== all[n - 1]?.heading;
+      return isNew ? [title(one.heading), line(one)] : [line(one)];
+    });
   }
   function keep() {
-    const now = lines().filter(Boolean);
-    const isEdited = now.join("\n") !== find("[name=before]").value;
-    find("#after").value = now.join("\n");
-    find("#as-text").value = now.join("\n");
-    find("#as-markdown").value = now.map((line) => `- ${line}`).join("\n");
-    const whole = JSON.parse(summary);
-    find("#as-json").value = isEdited ? JSON.stringify({ ...whole, edited: now.join("\n") }, null, 2) : summary;
+    const after = titled((heading) => `# ${heading}`, ({ text }) => text.replace(/^(\\*#)/, "\\$1"), () => true).join("\n");
+    find("#after").value = after;
+    find("#as-markdown").value = written().markdown;
+    find("#as-json").value = after === draft ? json : JSON.stringify({ ...JSON.parse(json), edited: after });
     for (const one of statements) {
-      const text = said(one).textContent;
-      const isChanged = text !== first.get(one);
-      const kind = text === one.dataset.quote ? "quoted" : "edited";
-      find(".kind", one).textContent = isChanged ? kind : kinds.get(one).textContent;
-      find(".kind", one).className = isChanged ? `kind ${kind}` : kinds.get(one).className;
-      find("[data-do=undo]", one).hidden = !isChanged && !one.classList.contains("gone");
+      const kind = find(".kind", one), isQuote = said(one).textContent === one.dataset.quote;
+      if (!kind) continue;
+      const name = said(one).textContent === first.get(one) ? kinds.get(one) : `kind ${isQuote ? "quoted" : "edited"}`;
+      kind.className = name;
+      kind.title = name.replace("kind ", "");
     }
+    if (current) find("[data-do=undo]").hidden = !isChanged(current);
   }
   function edit(statement) {
     const text = said(statement);
@@ -130,20 +149,11 @@ function review(list) {
     getSelection().selectAllChildren(text);
     getSelection().collapseToEnd();
   }
-  function stop(text) {
-    text.textContent = text.textContent.replace(/\s+/g, " ").trim();
-    for (const name of ["contenteditable", "role", "aria-label"]) text.removeAttribute(name);
-    keep();
-  }
   const actions = {
     edit,
-    quote(statement) { if (statement.dataset.quote) said(statement).textContent = statement.dataset.quote; },
+    quote(statement) { said(statement).textContent = statement.dataset.quote ?? first.get(statement); },
     remove(statement) { statement.classList.add("gone"); },
-    up(statement) {
-      const before = statement.previousElementSibling;
-      if (before?.classList.contains("statement")) before.before(statement);
-      statement.focus();
-    },
+    up(statement) { statement.previousElementSibling?.before(statement); },
     undo(statement) {
       statement.classList.remove("gone");
       said(statement).textContent = first.get(statement);
@@ -151,50 +161,76 @@ function review(list) {
   };
   function act(name, statement) {
     actions[name](statement);
-    if (name !== "edit") keep();
+    if (name === "edit") return;
+    keep();
+    statement.focus();
   }
-  list.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-do]");
-    if (button) act(button.dataset.do, button.closest(".statement"));
+  document.addEventListener("dblclick", (event) => {
+    if (tools && event.target.matches(".said")) edit(event.target.closest(".statement"));
   });
-  list.addEventListener("dblclick", (event) => {
-    if (event.target.classList.contains("said")) edit(event.target.closest(".statement"));
+  document.addEventListener("focusout", ({ target }) => {
+    if (!target.isContentEditable) return;
+    target.textContent = target.textContent.replace(/\s+/g, " ").trim();
+    for (const name of ["contenteditable", "role", "aria-label"]) target.removeAttribute(name);
+    keep();
   });
-  list.addEventListener("focusout", (event) => {
-    if (event.target.isContentEditable) stop(event.target);
-  });
-  list.addEventListener("keydown", (event) => {
-    if (!event.target.isContentEditable) return;
-    if (event.key === "Escape") event.target.textContent = first.get(event.target.closest(".statement"));
-    if (event.key === "Enter" || event.key === "Escape") {
-      event.preventDefault();
-      event.target.closest(".statement").focus();
+
+  // Copying: the same parts as Markdown, as text, and as rich text for mail and tickets.
+  function written() {
+    const rich = document.createElement("div");
+    const plain = (text) => text.replace(/[\\`*_{}[\]<>|#~]/g, "\\$&").replace(/&/g, "&amp;").replace(/^([-+=]|\d+(?=[.)]))/, "\\$1");
+    const label = (one) => (one.isValue ? `${one.heading}: ` : "");
+    const put = (name, text, within = rich) => within.appendChild(Object.assign(document.createElement(name), { textContent: text }));
+    titled((heading) => put("h3", heading), (one) => {
+      const item = put("li", "", rich.lastChild?.localName === "ul" ? rich.lastChild : put("ul", ""));
+      if (one.isValue) put("b", label(one), item);
+      item.append(one.text + one.behind);
+    });
+    return {
+      rich: rich.innerHTML,
+      text: titled((heading) => `\n${heading}`, (one) => `- ${label(one)}${one.text}${one.behind}`).join("\n").trim(),
+      markdown: titled((heading) => `\n## ${plain(heading)}\n`, (one) => `- ${one.isValue ? `**${plain(one.heading)}:** ` : ""}${plain(one.text)}${one.behind}`).join("\n").trim(),
+      json: find("#as-json")?.value,
+    };
+  }
+  find("#copy").addEventListener("click", async ({ target }) => {
+    const kind = target.dataset.copy, copies = written();
+    if (!kind) return;
+    try {
+      const blob = (type, text) => ({ [type]: new Blob([text], { type }) });
+      const both = { ...blob("text/plain", copies.text), ...blob("text/html", copies.rich) };
+      if (kind === "rich") await navigator.clipboard.write([new ClipboardItem(both)]);
+      else await navigator.clipboard.writeText(copies[kind]);
+      say("Copied");
+      find("#copy").open = false;
+    } catch {
+      const field = find("#as-markdown");
+      if (!field) return say("This browser does not copy here");
+      find("#plain").open = true;
+      field.select();
+      say("Press Ctrl+C to copy");
     }
   });
 
-  for (const button of all("[data-copy]")) {
-    button.addEventListener("click", async () => {
-      const field = find(`#as-${button.dataset.copy}`);
-      try {
-        await navigator.clipboard.writeText(field.value);
-        say("Copied");
-      } catch {
-        find("#forms").open = true;
-        field.select();
-        say("Press Ctrl+C to copy");
-      }
-    });
-  }
-
   document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const statement = target.closest(".statement");
+    if (target.isContentEditable && (key === "Enter" || key === "Escape")) {
+      event.preventDefault();
+      if (key === "Escape") target.textContent = first.get(statement);
+      return statement.focus();
+    }
+    if (key === "Escape") {
+      for (const menu of all(".menu[open]")) menu.open = false;
+      choose(null);
+    }
     if (isTyping(event)) return;
-    const shown = all(".statement", list);
-    const place = shown.indexOf(current);
-    if (event.key === "j") shown[Math.min(place + 1, shown.length - 1)]?.focus();
-    else if (event.key === "k") shown[Math.max(place - 1, 0)]?.focus();
-    else if (event.key === "a") find("#approve .main").focus();
-    else if (current && "equx".includes(event.key)) {
-      act({ e: "edit", q: "quote", u: "undo", x: "remove" }[event.key], current);
+    const order = all(".statement"), place = order.indexOf(current);
+    if (key === "j") show(order[Math.min(place + 1, order.length - 1)]);
+    else if (key === "k") show(order[Math.max(place - 1, 0)]);
+    else if (key === "a") find("#approve")?.requestSubmit(find(".bar .main"));
+    else if (tools && current && "equx".includes(key)) {
+      act({ e: "edit", q: "quote", u: "undo", x: "remove" }[key], current);
     } else return;
     event.preventDefault();
   });
@@ -206,13 +242,11 @@ function isTyping(event) {
   return isField || event.ctrlKey || event.metaKey || event.altKey;
 }
 
-const queue = find("#queue");
-if (queue) {
+const links = all("#queue a");
+if (links.length) {
   document.addEventListener("keydown", (event) => {
-    if (isTyping(event)) return;
-    const links = all("a", queue);
-    const place = links.indexOf(document.activeElement);
-    if (event.key === "j") links[Math.min(place + 1, links.length - 1)].focus();
-    if (event.key === "k") links[Math.max(place - 1, 0)].focus();
+    if (isTyping(event) || !"jk".includes(event.key)) return;
+    const place = links.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1);
+    links[Math.min(Math.max(place, 0), links.length - 1)].focus();
   });
 }
