@@ -27,6 +27,12 @@ from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
 from dialogist.service.audit_log import AuditFilter, find_changes
+from dialogist.service.deliveries import (
+    DeliveryFilter,
+    DeliveryRequest,
+    find_deliveries,
+    retry_delivery,
+)
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
@@ -71,6 +77,7 @@ _DONE = {
     "rejected": "Rejected.",
     "deleted": "Deleted.",
     "undone": "Undone.",
+    "sent": "It is on its way.",
 }
 _FIGURES = (
     ("What readers did with summaries", {n: n for n in ("approved", "edited", "rejected")}),
@@ -83,6 +90,7 @@ _FIGURES = (
 _EMPTY = {"text": "", "length": "medium", "form": "", "mask": "none", "review": ""}
 
 
+_ID = re.compile("[0-9a-f]{16}")
 _NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -120,7 +128,7 @@ def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
     about = asked.get("about", "")
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
     shared |= {"notice": _DONE.get(asked.get("done", ""), "")}
-    shared |= {"about": about if re.fullmatch("[0-9a-f]{16}", about) else ""}
+    shared |= {"about": about if _ID.fullmatch(about) else ""}
     template = _PAGES.get_template(f"{name}.html.j2")
     if not block:
         return template.render({**shared, **values})
@@ -321,7 +329,11 @@ async def review_page(request: Request, identity: Identity) -> Response:
     service, _ = await guards.authorized(request, "reviews")
     stored = await service.stored(reviews.review_of, identity)
     if stored["state"] != "open":
-        return _page(request, "reviewed", stored=stored, view=view_of_review(stored), ago=_ago)
+        wanted = DeliveryFilter(review=identity)
+        sent = await service.stored(find_deliveries, wanted)
+        targets = [(n, bool(one.connector.ticket)) for n, one in service.outbox.targets.items()]
+        values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored), "ago": _ago}
+        return _page(request, "reviewed", deliveries=sent, targets=targets, **values)
     summary = stored["summary"]
     view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
     return _page(request, "home", **_home(_EMPTY, view=view, review=identity))
@@ -377,16 +389,39 @@ def _content(form: Mapping[str, str], depth: int) -> dict[str, JSON]:
 
 @router.post("/reviews/{identity}/{action}")
 async def change_review(
-    request: Request, identity: Identity, action: Literal["undo", "delete"]
+    request: Request, identity: Identity, action: Literal["undo", "delete", "send"]
 ) -> Response:
-    """Take back what was decided of a review, or delete it; that can be taken back, too."""
+    """Take back what was decided of a review, delete it (or take that back), or send it."""
     service, key = await guards.authorized(request, "reviews")
-    await _form(request)
+    form = await _form(request)
+    if action == "send":
+        given = checked(DeliveryRequest, form)
+        add = partial(service.outbox.add_by_hand, key_id=key.id, review_id=identity, given=given)
+        await service.stored(tables.once_only, key.id, "", "", add)
+        return RedirectResponse(f"/reviews/{identity}?done=sent", 303)
     if action == "undo":
         await service.stored(reviews.undo, key, identity)
         return RedirectResponse(f"/reviews/{identity}?done=undone", 303)
     await service.stored(reviews.delete_review, key, identity)
     return RedirectResponse(f"/reviews?done=deleted&about={identity}", 303)
+
+
+@router.get("/deliveries")
+async def failed_deliveries(request: Request) -> Response:
+    """List what could not be sent."""
+    service, _ = await guards.authorized(request, "reviews")
+    failed = await service.stored(find_deliveries, DeliveryFilter(state="dead"))
+    return _page(request, "deliveries", deliveries=failed, ago=_ago)
+
+
+@router.post("/deliveries/{identity}/retry")
+async def send_again(request: Request, identity: Identity) -> Response:
+    """Have what could not be sent tried again."""
+    service, key = await guards.authorized(request, "reviews")
+    about = (await _form(request)).get("about", "")
+    await service.stored(retry_delivery, key.id, identity)
+    where = f"/reviews/{about}" if _ID.fullmatch(about) else "/deliveries"
+    return RedirectResponse(f"{where}?done=sent", 303)
 
 
 @router.get("/audit")
