@@ -310,7 +310,7 @@ async def queue(request: Request) -> Response:
     known = ("state", "search", "form", "after")
     asked = {name: value for name, value in request.query_params.items() if name in known}
     asked = {"state": "open", "search": "", "form": "", **asked}
-    wanted = checked(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
+    wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     found = await service.stored(reviews.find_reviews, wanted)
     values: dict[str, Any] = {"asked": asked, "states": _STATES, "forms": _forms(), "ago": _ago}
     return _page(request, "reviews", **found, **values)
@@ -368,7 +368,7 @@ async def approve(request: Request) -> Response:
     values["verdict"] = form["verdict"] if form.get("verdict") == "rejected" else verdict
     values["statements"] = after if values["verdict"] == "edited" else []
     values |= {"consent": bool(form.get("consent")), "reason": form.get("reason", "")}
-    decision = checked(reviews.Decision, values)
+    decision = checked_values(reviews.Decision, values)
     await service.stored(reviews.decide, key, review, decision, service.settings.keep_approved)
     where = f"/reviews/{[*following, review][0]}?done={decision.verdict}&about={review}"
     return RedirectResponse(where, 303)
@@ -395,7 +395,7 @@ async def change_review(
     service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
     if action == "send":
-        given = checked(DeliveryRequest, form)
+        given = checked_values(DeliveryRequest, form)
         add = partial(service.outbox.add_by_hand, key_id=key.id, review_id=identity, given=given)
         await service.stored(tables.once_only, key.id, "", "", add)
         return RedirectResponse(f"/reviews/{identity}?done=sent", 303)
