@@ -175,7 +175,8 @@ def test_what_is_rejected_says_why_and_comes_back(chromium, service):
         assert "Deleted." in page.text_content("main")
         for _ in range(2):  # the deletion, then the rejection
             page.click("button:text-is('Undo') >> nth=0")
-        assert page.locator("button[value=approved]").count()
+            page.wait_for_url("**?done=undone")
+        page.wait_for_selector("button[value=approved]")
 
 
 @pytest.mark.parametrize(

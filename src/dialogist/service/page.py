@@ -118,8 +118,9 @@ _PAGES.filters["field"] = lambda text: Markup(
 """The text of a textarea, in which quotes are no markup: half the size of JSON that is escaped."""
 
 
-def _page(request: Request, name: str, status: int = 200, **values: Any) -> Response:
-    return HTMLResponse(_text(request, name, **values), status)
+async def _page(request: Request, name: str, status: int = 200, **values: Any) -> Response:
+    """A page; a long one takes seconds, which others do not wait for."""
+    return HTMLResponse(await to_thread.run_sync(partial(_text, request, name, **values)), status)
 
 
 def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
@@ -139,7 +140,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
     """Return a problem as a page, for those who came with a browser."""
     values = {"problem": problem, "request_id": request.state.request_id}
     is_known = guards.COOKIE in request.cookies
-    reply = _page(request, "problem", problem.status, signed_in=is_known, **values)
+    reply = HTMLResponse(_text(request, "problem", signed_in=is_known, **values), problem.status)
     reply.headers.update(problem.headers)
     return reply
 
@@ -173,7 +174,7 @@ async def static(name: str) -> Response:
 
 @router.get("/login")
 async def login(request: Request) -> Response:
-    return _page(request, "login", signed_in=False, problem="")
+    return await _page(request, "login", signed_in=False, problem="")
 
 
 @router.post("/login")
@@ -183,7 +184,7 @@ async def sign_in(request: Request) -> Response:
     service = guards.service_of(request)
     key = await to_thread.run_sync(service.keys.find, given.strip())
     if key is None:
-        return _page(request, "login", 401, signed_in=False, problem="This key is not known.")
+        return await _page(request, "login", 401, signed_in=False, problem="This key is not known.")
     hours = service.settings.session_hours
     session = await service.stored(lambda _: service.keys.open_session(key, hours))
     reply = RedirectResponse("/", 303)
@@ -214,7 +215,7 @@ async def sign_out(request: Request) -> Response:
 async def home(request: Request) -> Response:
     """Show the form for a transcript."""
     await guards.authorized(request, "summaries")
-    return _page(request, "home", **_home(_EMPTY))
+    return await _page(request, "home", **_home(_EMPTY))
 
 
 def _home(form: Mapping[str, str], **values: Any) -> dict[str, Any]:
@@ -258,7 +259,7 @@ async def summarize_form(request: Request) -> Response:
     if for_review and values["view"]:
         stored = await service.stored(reviews.add_review, key.id, task.result())
         return RedirectResponse(f"/reviews/{stored}", 303)
-    return _page(request, "home", status, **values)
+    return await _page(request, "home", status, **values)
 
 
 async def _outcome(
@@ -274,7 +275,7 @@ async def _outcome(
     summary = result.summary
     if summary.status in ("error", "refused"):
         return _home(form, problem=f"Not summarized: {summary.reason}."), 502
-    view = view_of(result.dialogue, result.to_json())
+    view = await to_thread.run_sync(lambda: view_of(result.dialogue, result.to_json()))
     text = form["text"] if form["mask"] == "none" else view.record  # what is masked stays so
     return _home({**form, "text": text}, view=view), 200
 
@@ -291,7 +292,8 @@ async def _written(
     async for draft in drafts:
         yield _text(request, "writing", "statement", draft=draft)
     values, _ = await _outcome(form, task)
-    yield between + _text(request, "home", "main", **values) + end
+    whole = await to_thread.run_sync(partial(_text, request, "home", "main", **values))
+    yield between + whole + end
 
 
 def _read(form: Mapping[str, str]) -> SummaryRequest:
@@ -313,7 +315,7 @@ async def queue(request: Request) -> Response:
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     found = await service.stored(reviews.find_reviews, wanted)
     values: dict[str, Any] = {"asked": asked, "states": _STATES, "forms": _forms(), "ago": _ago}
-    return _page(request, "reviews", **found, **values)
+    return await _page(request, "reviews", **found, **values)
 
 
 def _ago(when: str) -> str:
@@ -333,10 +335,11 @@ async def review_page(request: Request, identity: Identity) -> Response:
         sent = await service.stored(find_deliveries, wanted)
         targets = [(n, bool(one.connector.ticket)) for n, one in service.outbox.targets.items()]
         values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored), "ago": _ago}
-        return _page(request, "reviewed", deliveries=sent, targets=targets, **values)
+        return await _page(request, "reviewed", deliveries=sent, targets=targets, **values)
     summary = stored["summary"]
-    view = view_of(dialogue_of(stored["dialogue"]), summary if isinstance(summary, dict) else {})
-    return _page(request, "home", **_home(_EMPTY, view=view, review=identity))
+    dialogue = dialogue_of(stored["dialogue"])
+    view = await to_thread.run_sync(view_of, dialogue, summary if isinstance(summary, dict) else {})
+    return await _page(request, "home", **_home(_EMPTY, view=view, review=identity))
 
 
 @router.post("/approve")
@@ -411,7 +414,7 @@ async def failed_deliveries(request: Request) -> Response:
     """List what could not be sent."""
     service, _ = await guards.authorized(request, "reviews")
     failed = await service.stored(find_deliveries, DeliveryFilter(state="dead"))
-    return _page(request, "deliveries", deliveries=failed, ago=_ago)
+    return await _page(request, "deliveries", deliveries=failed, ago=_ago)
 
 
 @router.post("/deliveries/{identity}/retry")
@@ -429,7 +432,7 @@ async def audit(request: Request) -> Response:
     """Show who changed what, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
     changes = await service.stored(find_changes, AuditFilter())
-    return _page(request, "audit", changes=changes, ago=_ago)
+    return await _page(request, "audit", changes=changes, ago=_ago)
 
 
 @router.get("/quality")
@@ -441,4 +444,4 @@ async def quality(request: Request) -> Response:
     tables = [
         (title, [(told, counts[n]) for n, told in names.items()]) for title, names in _FIGURES
     ]
-    return _page(request, "quality", verdicts=verdicts, tables=tables)
+    return await _page(request, "quality", verdicts=verdicts, tables=tables)

@@ -100,7 +100,7 @@ def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
     for one in statements:
         one.lines = tuple((line, str(line)) for line in one.lines)
     return SimpleNamespace(
-        headline=stored["conversation"] or " and ".join(stored["speakers"][:3]) or "Summary",
+        headline=stored["conversation"] or _people(stored["speakers"]),
         sections=[
             (title, list(told)) for title, told in groupby(statements, lambda one: one.heading)
         ],
@@ -149,7 +149,13 @@ def _headline(dialogue: Dialogue, summary: Summary, filled: Mapping[str, Any] | 
     sections = filled["sections"] if filled else ()
     found = {s["source"]: s["entries"][0]["text"] for s in sections if s["entries"]}
     told = found.get("headline") or found.get("outcome")
-    return told or summary.id or " and ".join(dialogue.speakers[:3]) or "Summary"
+    return told or summary.id or _people(dialogue.speakers)
+
+
+def _people(names: Sequence[str]) -> str:
+    """Who spoke, in words."""
+    shown = [*names[:2], f"{len(names) - 2} others"] if len(names) > 3 else names
+    return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part) or "Summary"
 
 
 def statements_of(text: str) -> list[dict[str, str]]:

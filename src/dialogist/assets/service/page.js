@@ -52,14 +52,12 @@ function review() {
   const first = new Map(statements.map((one) => [one, said(one).textContent]));
   const kinds = new Map(statements.map((one) => [one, find(".kind", one)?.className]));
   const json = find("#as-json")?.value, draft = find("#after")?.value;
+  const numbered = new Map(statements.map((one) => [one.dataset.number, one]));
   let current = null;
 
   function said(statement) { return find(".said", statement); }
   function isChanged(one) { return one.classList.contains("gone") || said(one).textContent !== first.get(one); }
-  function citing(mark) {
-    const numbers = mark.dataset.by.split(" ");
-    return statements.filter((one) => numbers.includes(one.dataset.number));
-  }
+  function citing(mark) { return mark.dataset.by.split(" ").map((number) => numbered.get(number)); }
 
   // Evidence, both ways. What was clicked or is focused stays lit; pointing shows more for a while.
   function light(lit, follow) {
@@ -104,7 +102,7 @@ function review() {
     for (const menu of all(".menu[open]")) if (!menu.contains(target)) menu.open = false;
     if (back) event.preventDefault();
     if (mark || back) show(mark ? citing(mark)[0] : find(back.hash));
-    else if (!target.closest(".bar")) choose(target.closest(".statement"));
+    else choose(target.closest(".statement"));
     const button = target.closest("[data-do]");
     if (button) act(button.dataset.do, current);
   });
