@@ -4,6 +4,7 @@ import json
 import os
 import tracemalloc
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -68,6 +69,15 @@ def test_folders_stand_for_their_files(tmp_path):
     (tmp_path / "in" / "a.txt").write_text("Ann: I am new.\n")
     again = origins_of([str(tmp_path / "in")], known=[one.name for one in first])
     assert [item.id for item in items_of(again, ReadOptions(), print)] == ["b", "sub/c", "a"]
+
+
+@pytest.mark.parametrize("given", ["", "*.txt"])
+def test_a_pipe_is_an_error_record_and_not_waited_for(tmp_path, given):
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "a.txt").write_text("Ann: I am here.\n")
+    dialogue, problem = read(str(tmp_path / given))
+    assert dialogue.id == "a"
+    assert (Path(problem.file).name, "is a pipe" in problem.reason) == ("pipe.txt", True)
 
 
 def test_what_is_old_is_left_out(tmp_path, memory):

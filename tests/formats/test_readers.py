@@ -287,9 +287,11 @@ def test_a_folder_without_files(tmp_path):
         read_dialogues(tmp_path, ReadOptions(), pytest.fail)
 
 
-def test_a_pipe_in_a_folder_is_skipped(tmp_path, notes):
+def test_a_pipe_in_a_folder_is_a_problem_of_its_own(tmp_path):
     os.mkfifo(tmp_path / "talk.txt")
     (tmp_path / "chat.txt").write_text("Ann: hi\nBo: ho\n")
-    (dialogue,) = read_dialogues(tmp_path, on_note=notes.append)
+    problems = []
+    (dialogue,) = read_dialogues(tmp_path, on_problem=problems.append)
     assert dialogue.id == "chat"
-    assert "1 no file" in notes[0]
+    assert [problem.file for problem in problems] == [str(tmp_path / "talk.txt")]
+    assert "is a pipe" in problems[0].reason

@@ -82,6 +82,19 @@ def test_broken_requests_get_a_clean_reply(engine, sent, status):
         assert httpx2.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
 
 
+def test_a_request_whose_end_is_ambiguous_is_the_last_one(engine):
+    sent = (
+        b"POST /v1/summaries HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    with listening(engine) as port, connect(port, sent + b"GET /healthz HTTP/1.1\r\n\r\n") as one:
+        got = b""
+        while piece := one.recv(4000):  # closed, not idle
+            got += piece
+    assert got.count(b"HTTP/1.1") == 1
+    assert b"connection: close" in got.lower()
+
+
 def test_a_client_that_leaves_gives_its_place_back(engine):
     with listening(engine) as port:
         key = add_key(engine, "desk")

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from dialogist.service import stored_batches as batches
 from dialogist.service.feedback import feedback_of, shared_feedback
 from dialogist.service.keys import KeyRing, TokenBucket, add_key, revoke_key, valid_keys
 from dialogist.service.problems import Problem
+from dialogist.service.settings import Settings
 
 
 def rows_of(engine, table):
@@ -326,6 +328,19 @@ def test_what_is_old_is_forgotten(engine):
     assert len(rows_of(engine, tables.items)) == 1
 
 
+def test_a_clock_that_jumps_deletes_nothing_until_it_was_steady_for_an_hour():
+    runner, day, hour = batches.Runner(None, Mock(threads=1), Settings()), 86_400, 3_600
+
+    def due(wall, steady):
+        return runner._is_due(1_000_000 + wall, 50 + steady)
+
+    assert [due(n * 600, n * 600) for n in range(13)] == [n in (6, 12) for n in range(13)]
+    jumped = [due(31 * day + n * 600, n * 600) for n in range(13, 19)]
+    assert not any(jumped)
+    assert not due(19 * 600, 19 * 600)  # set right
+    assert due(19 * 600 + hour, 19 * 600 + hour)
+
+
 def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
     async def conversation(service):
         async with service.client() as client:
@@ -423,6 +438,7 @@ def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
 
     async def conversation(service):
         async with service.client() as client:
+            service.queue.lane(1).process.start()
             thread = threading.Thread(target=lock)
             thread.start()
             await asyncio.to_thread(locked.wait)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.formats.readers import ENDINGS
-from dialogist.formats.source import json_lines, without_compression
+from dialogist.formats.source import found_file, json_lines, without_compression
 from dialogist.records import Dialogue
 
 SourceItem: TypeAlias = Dialogue | ReadProblem
@@ -148,6 +148,7 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
     path = path_of(given)
     if given == "-":
         return [RecordOrigin(given, None, lambda: path, path)]
+    opened = Path if path.exists() and not path.is_dir() else found_file
     paths = [path] if path.exists() else map(Path, sorted(glob(str(path), recursive=True)))
     origins, is_there = [], False
     for place in paths:
@@ -158,7 +159,9 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
             size = sum(part.stat().st_size for part in all_of_it if part.is_file())
             changed = max(part.stat().st_mtime for part in all_of_it)
             if since is None or changed >= since.when.timestamp():
-                origins.append(RecordOrigin(str(file), size, partial(Path, file), file, stem=stem))
+                origins.append(
+                    RecordOrigin(str(file), size, partial(opened, file), file, stem=stem)
+                )
     if not is_there:
         raise DataError(f"{given}: no such file")
     return origins

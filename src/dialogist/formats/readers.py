@@ -20,6 +20,7 @@ from dialogist.formats.read_options import ProblemReporter, ReadOptions, ReadPro
 from dialogist.formats.source import (
     COLUMNAR,
     Source,
+    found_file,
     open_source,
     source_of_bytes,
     without_compression,
@@ -183,9 +184,7 @@ def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             ending, path = Path(without_compression(name.lower())).suffix, Path(parent, name)
-            if path.exists() and not path.is_file():  # a pipe: reading it may wait for ever
-                skipped["no file"] += 1
-            elif ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
+            if ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
                 files.append(path)
             else:
                 skipped[ending or name[:20]] += 1
@@ -201,7 +200,7 @@ def _files(
     """Read files; one that cannot be read is a problem, and the rest goes on."""
     for file in files:
         try:
-            source = open_source(file, options.encoding, _stem(file, folder))
+            source = open_source(found_file(file), options.encoding, _stem(file, folder))
             yield from _file(source, options, report.on_problem, report.on_note)
         except DataError as error:
             if options.strict:

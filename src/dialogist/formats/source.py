@@ -246,6 +246,17 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
     return source
 
 
+def found_file(path: Path) -> Path:
+    """A path that nobody named, but a folder or a pattern gave.
+
+    Raises:
+        DataError: it is a pipe, a socket or a device: reading it may wait for ever.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(f"{path}: is a pipe, a socket or a device: name it to have it read")
+    return path
+
+
 def without_compression(name: str) -> str:
     """A file's name without an ending that says how it is packed."""
     return name.removesuffix(".gz").removesuffix(".zst")

@@ -67,9 +67,12 @@ class Envelope:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         state = scope.setdefault("state", {})
-        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        heads = dict(scope["headers"])
+        given = heads.get(b"x-request-id", b"").decode("latin-1")
         request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         state["request_id"] = request_id
+        # Where it ends, a proxy may see otherwise (RFC 9112, 6.1).
+        is_ambiguous = b"content-length" in heads and b"transfer-encoding" in heads
         started, status = time.perf_counter(), 0
 
         async def sealed(message: Message) -> None:
@@ -80,6 +83,8 @@ class Envelope:
                 for name, value in {**HEADERS, "X-Request-ID": request_id}.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
+                if is_ambiguous:
+                    headers["Connection"] = "close"
             await send(message)
 
         app = self._app

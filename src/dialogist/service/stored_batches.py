@@ -8,6 +8,7 @@ processes died of is given up: else the service would start and die for ever.
 import asyncio
 import contextlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -30,6 +31,7 @@ _LEASE = 60.0  # seconds that a process may take for an item, from when it begin
 _AWAY = 2.0  # seconds until an item is tried again whose writer cannot be used
 _PAUSE = 0.5  # seconds between looks at the store, when there is nothing to do
 _FORGET_EVERY = 3600.0
+_JUMP = 60.0  # seconds that a clock is off after which it is not believed for a while
 _PAGE = 200  # results read at a time
 _MOST_TRIES = 5
 
@@ -163,7 +165,7 @@ class Runner:
         self._owner = tables.new_id()
         self._woken = asyncio.Event()
         self._is_stopping = False
-        self._forgot = 0.0
+        self._forgets_at, self._clock = math.inf, math.inf
         self._threads = CapacityLimiter(2 * queue.threads)
 
     def wake(self) -> None:
@@ -196,10 +198,21 @@ class Runner:
         """In threads of its own, so that a store that is locked holds up no request."""
         return await to_thread.run_sync(function, self._engine, *arguments, limiter=self._threads)
 
+    def _is_due(self, now: float, steady: float) -> bool:
+        """Whether what is old is to be deleted: each hour, if the clock was steady all that time.
+
+        So a clock that is wrong at the start, or jumps, deletes nothing until it is set right.
+        """
+        if abs(now - steady - self._clock) > _JUMP:
+            self._clock, self._forgets_at = now - steady, steady + _FORGET_EVERY
+        is_due = steady >= self._forgets_at
+        if is_due:
+            self._clock, self._forgets_at = now - steady, steady + _FORGET_EVERY
+        return is_due
+
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""
-        if time.monotonic() - self._forgot > _FORGET_EVERY or not self._forgot:
-            self._forgot = time.monotonic()
+        if self._is_due(time.time(), time.monotonic()):
             await self._stored(tables.forget, self._settings.retention_days)
         if not self._queue.has_spare_time:
             return False
