@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.service.conftest import Slow, listening
 from tests.service.test_api import CALL
+from tests.service.test_stored_forms import FORM
 from typer.testing import CliRunner
 
 from dialogist.cli.main import command_line
@@ -64,6 +65,11 @@ def test_it_asks_all_routes(made, engine):
         assert client.audit(limit=1)["changes"][0]["action"] == "review deleted"
         stored = client.feedback({"verdict": "approved"})
         assert len(stored["id"]) == 16
+        assert client.preview_form({"form": FORM})["filled"]["form"] == "Rückgabe"
+        assert client.add_form(FORM)["own"]
+        assert client.form("Rückgabe") == FORM
+        assert client.forms()["forms"][-1]["name"] == "Rückgabe"
+        assert client.delete_form("Rückgabe") is None
         assert client.models()["data"][0]["id"] == "highlights"
         assert client.version()["dialogist"]
         assert "dialogist_requests_total" in client.metrics()

@@ -37,12 +37,16 @@ def test_a_store_of_release_0_2_goes_on(tmp_path):
         old.executescript((Path(__file__).parent / "store_of_0_2.sql").read_text())
         for table in ("batches", "reviews"):  # else they would be forgotten some day
             old.execute(f"UPDATE {table} SET created = ?", (time.time(),))
+        old.execute("INSERT INTO keys VALUES ('1234', 'gone', 'abcd', 'summaries', 1.0, 2.0)")
     old.close()
     for _ in range(2):
         engine = tables.open_store(f"sqlite:///{path}")
         assert rows_of(engine, tables.store_version) == [(tables.VERSION,)]
         assert "alembic_version" not in sa.inspect(engine).get_table_names()
-    assert KeyRing(engine, 60).find(OLD_KEY).name == "old"
+    old_key = KeyRing(engine, 60).find(OLD_KEY)
+    assert (old_key.name, "forms" in old_key.scopes) == ("old", True)
+    assert keys.revoked_keys(engine) == [("gone", 2.0)]
+    add_key(engine, "gone")
     [row] = rows_of(engine, tables.batches)
     assert row.options == {"form": "call", "length": "short"}
 

@@ -1,6 +1,6 @@
 """What the YAML file of a form may say, and the bundled forms; docs/how-to/forms.md."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
 from dialogist.errors import ConfigError, nearest
-from dialogist.forms.key_points import load_pack
+from dialogist.forms.key_points import RulePack, load_pack
 from dialogist.yaml_source import YamlSource, validated
 
 FieldSource: TypeAlias = Literal[
@@ -80,14 +80,15 @@ class FormSection(Config):
 class Form(Config):
     """A form for summaries.
 
-    ``language``: of its headings. ``version``: raise it when sections change. ``about``: a line for
-    ``forms list``. ``packs``: rule packs of its labels; where a writer names no sections, the pack
-    that knows most sentences labels them. ``empty``: what empty sections say.
-
-    ``name``: what ``--form`` calls it. ``sections``: in their order.
+    ``name``: what ``--form`` calls it. ``title``: what people call it; without one, its name.
+    ``language``: of its headings. ``version``: raise it when sections change. ``sections``: in
+    their order. ``about``: a line for ``forms list``. ``packs``: rule packs of its labels; where a
+    writer names no sections, the pack that knows most sentences labels them. ``empty``: what empty
+    sections say.
     """
 
     name: Line
+    title: Line | None = None
     language: Literal["en", "zh"]
     version: Annotated[int, Field(ge=1)]
     sections: Annotated[tuple[FormSection, ...], Field(min_length=1)]
@@ -100,8 +101,12 @@ _KEPT = 16  # forms
 
 
 @lru_cache(maxsize=_KEPT)
-def parse_form(text: str, source: str = "form") -> Form:
+def parse_form(
+    text: str, source: str = "form", pack_of: Callable[[str], RulePack] = load_pack
+) -> Form:
     """Make a form of YAML text; ``source`` is what errors call it. The last few are kept.
+
+    ``pack_of`` gives its rule packs by name.
 
     Raises:
         ConfigError: it is at fault somewhere; names the line.
@@ -114,7 +119,7 @@ def parse_form(text: str, source: str = "form") -> Form:
         if section.title in [other.title for other in form.sections[:number]]:
             message = f"two sections are called '{section.title}'"
             raise lines.fault(("sections", number, "title"), message)
-    _check_labels(form, lines)
+    _check_labels(form, lines, pack_of)
     return form
 
 
@@ -173,12 +178,12 @@ def _check_section(section: FormSection, number: int, lines: YamlSource) -> None
         raise lines.fault((*place, "leave_out"), message)
 
 
-def _check_labels(form: Form, lines: YamlSource) -> None:
+def _check_labels(form: Form, lines: YamlSource, pack_of: Callable[[str], RulePack]) -> None:
     """With rule packs given, every label must be one that they give."""
     known: set[str] = set()
     for number, name in enumerate(form.packs):
         try:
-            known.update(load_pack(name).labels)
+            known.update(pack_of(name).labels)
         except ConfigError as error:
             raise lines.fault(("packs", number), str(error)) from None
     if not known:

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
 from dialogist.forms.sentences import Talk
@@ -246,6 +247,10 @@ def _when(text: str) -> FieldType:
 
 def has_cue(text: str, cues: Sequence[str]) -> bool:
     """Whether a text has one of the words, also with an "s" behind it."""
-    return any(
-        re.search(rf"(?<![a-z]){re.escape(cue.lower())}s?(?![a-z])", text.lower()) for cue in cues
-    )
+    return bool(cues) and _any_of(tuple(cues)).search(text.lower()) is not None
+
+
+@lru_cache
+def _any_of(cues: tuple[str, ...]) -> re.Pattern[str]:
+    words = "|".join(re.escape(cue.lower()) for cue in cues)
+    return re.compile(f"(?<![a-z])(?:{words})s?(?![a-z])")

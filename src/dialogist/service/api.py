@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import yaml
 from anyio import to_thread
@@ -26,6 +27,7 @@ from dialogist.service import (
     guards,
     reviews,
     stored_batches,
+    stored_forms,
     tables,
 )
 from dialogist.service.guards import Service
@@ -42,6 +44,7 @@ from dialogist.service.requests import (
     options_of,
     timeout_of,
 )
+from dialogist.service.stored_forms import find_form
 from dialogist.service.work_queue import followed
 from dialogist.summarizer import Result
 
@@ -205,7 +208,7 @@ def _batch(
         options = {**guards.query_of(request.query_params.multi_items(), QUERY)}
     else:
         raise Problem("unsupported_media_type", "send application/json or application/x-ndjson")
-    options_of(options)
+    find_form(service.engine, options_of(options).form)
     if not isinstance(dialogues, list) or not dialogues:
         raise Problem("bad_request", "'dialogues' must be a list with at least one dialogue")
     if len(dialogues) > service.settings.max_dialogues:
@@ -379,6 +382,58 @@ async def post_retry(request: Request, identity: Identity) -> Response:
     return JSONResponse({"id": identity}, 202)
 
 
+@router.post("/v1/forms")
+async def post_form(request: Request) -> Response:
+    """Store a form of your own; a higher version replaces the one before."""
+    service, key = await guards.authorized(request, "forms")
+    settings = service.settings
+    if guards.media_type(request) not in stored_forms.YAML_TYPES:
+        raise Problem("unsupported_media_type", f"send {stored_forms.YAML_TYPES[0]}")
+    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
+    text = guards.strict_text(body)
+    entry, is_new = await service.stored(stored_forms.store_form, key.id, text)
+    where = {"Location": f"/v1/forms/{quote(str(entry['name']))}"}
+    return JSONResponse(entry, 201 if is_new else 200, where)
+
+
+@router.get("/v1/forms")
+async def get_forms(request: Request) -> Response:
+    """List the forms that come with Dialogist, and your own."""
+    service, _ = await guards.authorized(request, "summaries")
+    return JSONResponse({"forms": await service.stored(stored_forms.known_forms)})
+
+
+@router.post("/v1/forms/preview")
+async def preview_form(request: Request) -> Response:
+    """Fill a form that is not stored, from your dialogue or an example; nothing is kept."""
+    service, _ = await guards.authorized(request, "summaries")
+    if guards.media_type(request) != "application/json":
+        raise Problem("unsupported_media_type", "send application/json")
+    _, result = await _answered(request, service, partial(_preview, service.settings.max_depth))
+    return JSONResponse(result.to_json())
+
+
+def _preview(depth: int, body: bytes) -> SummaryRequest:
+    asked = guards.strict_json(body, depth)
+    return stored_forms.preview_request(checked_values(stored_forms.FormPreview, asked))
+
+
+@router.get("/v1/forms/{name}")
+async def get_form(request: Request, name: str) -> Response:
+    """Give a form's YAML."""
+    service, _ = await guards.authorized(request, "summaries")
+    text = await service.stored(stored_forms.form_text, name)
+    return Response(text, media_type=stored_forms.YAML_TYPES[0])
+
+
+@router.delete("/v1/forms/{name}")
+async def delete_form(request: Request, name: str) -> Response:
+    """Delete a form of your own."""
+    service, key = await guards.authorized(request, "forms")
+    await service.stored(stored_forms.remove_form, key.id, name)
+    return Response(status_code=204)
+
+
 @router.post("/v1/chat/completions")
 async def post_chat(request: Request) -> Response:
     """Answer a chat whose user sends a transcript with its summary.
@@ -498,7 +553,8 @@ def description() -> dict[str, Any]:
     summary = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
     schemas = described["components"]["schemas"]
     schemas |= {**summary.pop("$defs", {}), "Summary": summary}
-    for model in (Options, feedback.Feedback, reviews.Decision, deliveries.DeliveryRequest):
+    shown = (Options, feedback.Feedback, reviews.Decision, deliveries.DeliveryRequest)
+    for model in (*shown, stored_forms.FormPreview):
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
     schemas["Problem"]["properties"]["code"]["enum"] = list(CODES)

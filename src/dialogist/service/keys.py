@@ -22,6 +22,7 @@ SCOPES: Mapping[str, str] = {
     "summaries": "summarize dialogues",
     "batches": "store batches of dialogues, and read their results",
     "reviews": "review stored summaries, and send feedback",
+    "forms": "store and delete forms of your own",
     "metrics": "read metrics and the version",
 }
 _PREFIX = "dlg_"

@@ -27,6 +27,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "body_too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body has an unknown type"),
     "invalid_options": (422, "An option is not valid"),
+    "invalid_form": (422, "The form is not valid"),
     "unreadable_dialogue": (422, "The dialogue cannot be read"),
     "several_dialogues": (422, "The text holds several dialogues"),
     "unknown_speaker": (422, "No such speaker"),

@@ -18,7 +18,7 @@ from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.formats.fields import MOST_FIELDS, shortlist
-from dialogist.forms.form_file import bundled_forms
+from dialogist.forms.form_file import Form
 from dialogist.records import (
     JSON,
     PROFILE,
@@ -55,7 +55,7 @@ class Options(Config):
     form: str | None = Field(
         None,
         max_length=64,
-        description="The name of a bundled form.",
+        description="The name of a form (GET /v1/forms).",
         validation_alias=AliasChoices("form", "template"),
     )
     focus: str | None = Field(None, max_length=200)
@@ -74,14 +74,14 @@ QUERY = (*(name for name in Options.model_fields if name != "speakers"), "templa
 class SummaryRequest:
     """One dialogue, and what is to be done with it.
 
-    ``unread`` says what was sent beside what is read. ``seconds``: the deadline. ``for_review``:
-    it is to be stored. ``settles``: it says itself what becomes of what nothing supports.
-    ``is_stream``: of a chat, the answer is wanted in parts.
+    ``form``: its name, or itself. ``unread`` says what was sent beside what is read. ``seconds``:
+    the deadline. ``for_review``: it is to be stored. ``settles``: it says itself what becomes of
+    what nothing supports. ``is_stream``: of a chat, the answer is wanted in parts.
     """
 
     dialogue: Dialogue
     options: SummaryOptions
-    form: str | None = None
+    form: str | Form | None = None
     unread: str = ""
     seconds: float = 0.0
     for_review: bool = False
@@ -142,9 +142,6 @@ def build_request(
     for_review: bool = False,
 ) -> SummaryRequest:
     """Put a dialogue and its options together."""
-    if options.form is not None and options.form not in bundled_forms():
-        names = ", ".join(bundled_forms())
-        raise Problem("invalid_options", f"options: form: use one of {names}")
     given = options.model_dump(exclude={"form", "speakers"}, exclude_none=True)
     try:
         chosen = SummaryOptions(**given, names=options.speakers)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from types import FrameType
 
 import sqlalchemy as sa
@@ -36,6 +37,7 @@ from dialogist.service.problems import Problem
 from dialogist.service.prometheus import SHARED, Metrics, log_as_json, log_event, log_failure
 from dialogist.service.settings import Settings
 from dialogist.service.stored_batches import Runner
+from dialogist.service.stored_forms import find_form
 from dialogist.service.tables import open_store
 from dialogist.service.work_queue import WorkQueue
 from dialogist.summarizer import Summarizer
@@ -64,7 +66,7 @@ def create_app(
     """
     summarizer = load()
     metrics = Metrics()
-    queue = WorkQueue(summarizer, settings, metrics)
+    queue = WorkQueue(summarizer, settings, metrics, partial(find_form, engine))
     runner = Runner(engine, queue, settings)
     outbox = Outbox(engine, open_destinations(settings.destinations), settings.public_url)
     service = Service(

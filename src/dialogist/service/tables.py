@@ -136,6 +136,14 @@ feedback_table = sa.Table(
     _column("edits", sa.JSON),
     _column("content", sa.JSON, nullable=True),  # content: only with consent, masked
 )
+forms = sa.Table(
+    "forms",
+    metadata,
+    _column("id", _ID, primary_key=True),
+    _column("name", sa.String(64), unique=True),
+    _column("text", sa.Text),  # YAML
+    _column("entry", sa.JSON),  # what lists tell of it
+)
 audit = sa.Table(
     "audit",
     metadata,
@@ -250,14 +258,17 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         }
         here = sa.update(batches).where(batches.c.id == row.id)
         connection.execute(here.values(options=options))
-    named = {"former": keys.c.name, "name": keys.c.id}
-    connection.execute(sa.update(keys).where(keys.c.revoked.is_not(None)).values(named))
     if "alembic_version" in old:
         connection.execute(sa.text("DROP TABLE alembic_version"))
     from dialogist.service.reviewed_text import columns_of  # its modules need a second
 
     connection.execute(sa.update(audit).values(who=_name_of_key(audit.c.key_id)))
     connection.execute(sa.text("DROP INDEX IF EXISTS ix_reviews_state"))  # sorts whole lists
+    freed = {"former": keys.c.name, "name": keys.c.id}
+    connection.execute(sa.update(keys).where(keys.c.revoked.is_not(None)).values(freed))
+    every = "summaries batches reviews metrics"  # of a key that may do all
+    widened = {"scopes": f"{every} forms"}
+    connection.execute(sa.update(keys).where(keys.c.scopes == every).values(widened))
     # Before version 4 nothing was kept of a review that was decided but that it was, in the audit.
     connection.execute(sa.delete(reviews).where(reviews.c.state != "open"))
     for identity in connection.execute(sa.select(reviews.c.id)).scalars().all():

@@ -12,11 +12,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
 from dialogist.errors import ModelError
+from dialogist.forms.form_file import Form
 from dialogist.records import Statement, Unsupported, to_json
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
@@ -120,21 +121,28 @@ async def followed(
 
 
 @cache
-def _summarizer_of(names: tuple[str, str], form: str | None) -> Summarizer:
-    return Summarizer(*names, form)
+def _summarizer_of(names: tuple[str, str]) -> Summarizer:
+    return Summarizer(*names)
 
 
 def _summarized(
     request: SummaryRequest, names: tuple[str, str], unsupported: Unsupported
 ) -> Result:
-    return request.result(_summarizer_of(names, request.form), unsupported)
+    shared = _summarizer_of(names)
+    return request.result(Summarizer(shared.writer, shared.verifier, request.form), unsupported)
 
 
 class WorkQueue:
     """Takes requests from the event loop, has them worked on elsewhere, and answers in the loop."""
 
-    def __init__(self, summarizer: Summarizer, settings: Settings, metrics: Metrics) -> None:
-        self._settings, self._metrics = settings, metrics
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        settings: Settings,
+        metrics: Metrics,
+        find_form: Callable[[str | Form | None], Form | None],
+    ) -> None:
+        self._settings, self._metrics, self._find_form = settings, metrics, find_form
         self._lanes: list[Lane] = []
         self._requests = self._bytes = self._at_work = 0
         self._is_closing = False
@@ -143,7 +151,6 @@ class WorkQueue:
     def use(self, summarizer: Summarizer) -> None:
         """Use another writer from the next request on."""
         self.summarizer = summarizer
-        self._by_form: dict[str | None, Summarizer] = {None: summarizer}
         self.deadline, self._longest_wait, _ = self._settings.times(bool(summarizer.chats))
         self.threads = summarizer.at_once
         # What Python alone computes goes into a process; a model's memory is not taken twice.
@@ -278,6 +285,7 @@ class WorkQueue:
             request = self._called(read, wait, lane)
             if request.seconds:
                 wait.allow(request.seconds)
+            request = replace(request, form=self._find_form(request.form))
             result = self._result(request, wait, lane, on_statement)
             for sent in result.summary.sent:
                 log_event("sent", **to_json(sent))
@@ -309,10 +317,9 @@ class WorkQueue:
             names = self._settings.writers
             return self._called(partial(_summarized, request, names, unsupported), wait, lane)
         with self._writes:
-            by_form, shared = self._by_form, self.summarizer  # `use` may replace both meanwhile
-            if request.form not in by_form:
-                by_form[request.form] = Summarizer(shared.writer, shared.verifier, request.form)
-            return request.result(by_form[request.form], unsupported, on_statement)
+            shared = self.summarizer  # `use` may replace it meanwhile
+            summarizer = Summarizer(shared.writer, shared.verifier, request.form)
+            return request.result(summarizer, unsupported, on_statement)
 
     def drain(self) -> None:
         self._is_closing = True
