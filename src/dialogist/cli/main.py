@@ -30,6 +30,7 @@ COMMANDS = {
     "mask": ("Summaries", "mask_command:mask"),
     "serve": ("Service", "service_command:serve"),
     "client": ("Service", "service_command:client"),
+    "mcp": ("Service", "mcp_command:mcp"),
     "keys": ("Service", "service_command:keys_app"),
     "feedback": ("Service", "service_command:feedback_app"),
     "deliveries": ("Service", "service_command:deliveries_app"),
@@ -39,7 +40,7 @@ COMMANDS = {
 }
 """Where the function of each command lies, or a typer application of several."""
 
-TEAM_COMMANDS = ("summarize", "batch", "mask", "serve", "annotate", "rate")
+TEAM_COMMANDS = ("summarize", "batch", "mask", "serve", "mcp", "annotate", "rate")
 """Those whose flags a team's configuration file may set: DIALOGIST_CONFIG, else
 ``~/.config/dialogist/config.yaml``."""
 TEAM_FLAGS = (
@@ -74,6 +75,10 @@ EXAMPLES = {
         "dialogist mask calls.jsonl --output masked.jsonl",
         "dialogist mask calls.jsonl --names speakers --table masks.jsonl --output masked.jsonl",
         "dialogist mask summaries.jsonl --restore masks.jsonl",
+    ),
+    "mcp": (
+        "dialogist mcp",
+        "dialogist mcp --http --port 8766 --store sqlite:///desk.db",
     ),
     "serve": ("dialogist serve --port 8765 --store sqlite:///desk.db",),
     "data.check": ("dialogist data check chats.csv",),

@@ -49,8 +49,8 @@ class FormPreview(Config):
     )
 
 
-def find_form(engine: sa.Engine, name: str | Form | None) -> Form | None:
-    """The form of a name, bundled or stored; a form itself, or none, stays what it is.
+def find_form(engine: sa.Engine | None, name: str | Form | None) -> Form | None:
+    """The form of a name, bundled or (with a store) stored; a form itself, or none, stays that.
 
     Raises:
         Problem: no form has the name.
@@ -59,7 +59,7 @@ def find_form(engine: sa.Engine, name: str | Form | None) -> Form | None:
         return name
     if name in bundled_forms():
         return _bundled_form(name)
-    text = _stored_text(engine, name)
+    text = None if engine is None else _stored_text(engine, name)
     if text is None:
         names = ", ".join(bundled_forms())
         detail = f"options: form: use one of {names}, or of your own (GET /v1/forms)"
