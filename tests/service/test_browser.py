@@ -30,6 +30,14 @@ TALK = (
 )
 TALKS = Path(__file__).parent / "talks"
 JACKET = (TALKS / "jacket.txt").read_text("utf-8")
+RETURNS = """name: returns
+title: Return of goods
+language: en
+version: 1
+sections:
+  - {title: Order, source: field, type: order}
+  - {title: Why <b>now</b>, source: issue}
+"""
 PAYLOADS = [
     "<script>alert(1)</script>",
     "<ScRiPt>top.alert(1)</sCrIpT>",
@@ -219,6 +227,27 @@ def test_it_is_done_again_without_pasting(chromium, service):
         assert page.locator(".statement").count() <= 3
 
 
+def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service):
+    with signed_in(chromium, service, java_script_enabled=False) as page:
+        page.goto(f"{service[0]}forms")
+        page.fill("#text", RETURNS.replace("field", "feld"))
+        page.click("[value=preview]")
+        assert "line 6" in page.text_content("[role=alert]")
+        page.fill("#text", RETURNS)
+        page.click("[value=preview]")
+        assert "down since Monday" in page.text_content("[data-heading='Why <b>now</b>']")
+        page.click("[value=store]")
+        assert "Return of goods" in page.text_content(".queue")
+        page.goto(service[0])
+        page.fill("#text", JACKET)
+        page.select_option("#form", label="Return of goods")
+        page.click("#ask button.main")
+        assert "48-22917" in page.text_content(".values")
+        page.goto(f"{service[0]}forms")
+        page.click("[value=delete]")
+        assert "Return of goods" not in page.text_content(".queue")
+
+
 @pytest.mark.parametrize(
     ("talk", "form", "most"),
     [("jacket", "", 450), ("jacket", "ticket", 640), ("router", "call", 1400)],
@@ -376,7 +405,14 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):
         page.goto(address)
         page.check("[name=review]")
         summarize(page, TALK)
-        for path in ("reviews", "reviews?state=approved,edited", "audit", "quality", "nowhere"):
+        for path in (
+            "reviews",
+            "reviews?state=approved,edited",
+            "forms?like=ticket",
+            "audit",
+            "quality",
+            "nowhere",
+        ):
             page.goto(f"{address}{path}")
             check(path)
         page.goto(address)

@@ -228,7 +228,8 @@ def test_readers_say_whether_a_warning_is_right(engine):
 
 
 def rendered(view):
-    values = page._home(page._EMPTY, view=view, version="", path="/", signed_in=True)
+    values = {"form": page._EMPTY, "forms": [], "examples": [], "view": view, "review": "1"}
+    values |= {"problem": "", "version": "", "path": "/", "signed_in": True}
     return page._PAGES.get_template("home.html.j2").render({**values, "notice": "", "about": ""})
 
 

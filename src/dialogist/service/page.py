@@ -22,7 +22,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from dialogist import __version__
 from dialogist.errors import DataError
-from dialogist.forms.form_file import bundled_forms
 from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
@@ -42,6 +41,14 @@ from dialogist.service.requests import (
     dialogue_of_text,
     options_of,
     record_of,
+)
+from dialogist.service.stored_forms import (
+    FormPreview,
+    form_text,
+    known_forms,
+    preview_request,
+    remove_form,
+    store_form,
 )
 from dialogist.service.view import statements_of, view_of, view_of_review
 from dialogist.service.work_queue import followed
@@ -78,6 +85,7 @@ _DONE = {
     "deleted": "Deleted.",
     "undone": "Undone.",
     "sent": "It is on its way.",
+    "stored": "Stored. It can be chosen now.",
 }
 _FIGURES = (
     ("What readers did with summaries", {n: n for n in ("approved", "edited", "rejected")}),
@@ -214,19 +222,15 @@ async def sign_out(request: Request) -> Response:
 @router.get("/")
 async def home(request: Request) -> Response:
     """Show the form for a transcript."""
-    await guards.authorized(request, "summaries")
-    return await _page(request, "home", **_home(_EMPTY))
+    service, _ = await guards.authorized(request, "summaries")
+    return await _page(request, "home", **await _home(service, _EMPTY))
 
 
-def _home(form: Mapping[str, str], **values: Any) -> dict[str, Any]:
+async def _home(service: guards.Service, form: Mapping[str, str], **values: Any) -> dict[str, Any]:
     usual = {"form": form, "view": None, "problem": "", "review": ""}
     examples = [(name, title) for name, (title, _) in _EXAMPLES.items()]
-    return {**usual, "forms": _forms(), "examples": examples, **values}
-
-
-def _forms() -> list[tuple[str, str]]:
-    """The forms that can be asked for: names and titles."""
-    return [(name, name.capitalize()) for name in bundled_forms()]
+    forms = await service.stored(known_forms)
+    return {**usual, "forms": forms, "examples": examples, **values}
 
 
 @router.post("/")
@@ -253,35 +257,41 @@ async def summarize_form(request: Request) -> Response:
     for_review = form["review"] and "reviews" in key.scopes
     if not (task.done() or for_review):
         return StreamingResponse(
-            _written(request, form, drafts, task), media_type="text/html", headers=guards.UNBUFFERED
+            _written(request, service, form, drafts, task),
+            media_type="text/html",
+            headers=guards.UNBUFFERED,
         )
-    values, status = await _outcome(form, task)
+    values, status = await _outcome(service, form, task)
     if for_review and values["view"]:
         stored = await service.stored(reviews.add_review, key.id, task.result())
         return RedirectResponse(f"/reviews/{stored}", 303)
     return await _page(request, "home", status, **values)
 
 
+def _words(problem: Problem) -> str:
+    return f"{problem.title}: {problem.detail}." if problem.detail else problem.title
+
+
 async def _outcome(
-    form: Mapping[str, str], task: asyncio.Task[Result]
+    service: guards.Service, form: Mapping[str, str], task: asyncio.Task[Result]
 ) -> tuple[dict[str, Any], int]:
     """What the page shows of some work, and the status of the reply; the text of the form stays
     where there is no summary."""
     try:
         result = await task
     except Problem as problem:
-        words = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
-        return _home(form, problem=words), problem.status
+        return await _home(service, form, problem=_words(problem)), problem.status
     summary = result.summary
     if summary.status in ("error", "refused"):
-        return _home(form, problem=f"Not summarized: {summary.reason}."), 502
+        return await _home(service, form, problem=f"Not summarized: {summary.reason}."), 502
     view = await to_thread.run_sync(lambda: view_of(result.dialogue, result.to_json()))
     text = form["text"] if form["mask"] == "none" else view.record  # what is masked stays so
-    return _home({**form, "text": text}, view=view), 200
+    return await _home(service, {**form, "text": text}, view=view), 200
 
 
 async def _written(
     request: Request,
+    service: guards.Service,
     form: Mapping[str, str],
     drafts: AsyncIterator[Statement],
     task: asyncio.Task[Result],
@@ -291,7 +301,7 @@ async def _written(
     yield head
     async for draft in drafts:
         yield _text(request, "writing", "statement", draft=draft)
-    values, _ = await _outcome(form, task)
+    values, _ = await _outcome(service, form, task)
     whole = await to_thread.run_sync(partial(_text, request, "home", "main", **values))
     yield between + whole + end
 
@@ -314,7 +324,12 @@ async def queue(request: Request) -> Response:
     asked = {"state": "open", "search": "", "form": "", **asked}
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     found = await service.stored(reviews.find_reviews, wanted)
-    values: dict[str, Any] = {"asked": asked, "states": _STATES, "forms": _forms(), "ago": _ago}
+    values: dict[str, Any] = {
+        "asked": asked,
+        "states": _STATES,
+        "forms": await service.stored(known_forms),
+        "ago": _ago,
+    }
     return await _page(request, "reviews", **found, **values)
 
 
@@ -339,7 +354,7 @@ async def review_page(request: Request, identity: Identity) -> Response:
     summary = stored["summary"]
     dialogue = dialogue_of(stored["dialogue"])
     view = await to_thread.run_sync(view_of, dialogue, summary if isinstance(summary, dict) else {})
-    return await _page(request, "home", **_home(_EMPTY, view=view, review=identity))
+    return await _page(request, "home", **await _home(service, _EMPTY, view=view, review=identity))
 
 
 @router.post("/approve")
@@ -385,7 +400,7 @@ def _content(form: Mapping[str, str], depth: int) -> dict[str, JSON]:
     try:
         dialogue = dialogue_of(record)
         view_of(dialogue, summary if isinstance(summary, dict) else {})
-    except (DataError, IndexError, KeyError, TypeError, AttributeError):
+    except (DataError, LookupError, TypeError, ValueError, AttributeError):
         raise Problem("bad_request", "send the summary as the page has it") from None
     return {"dialogue": {**record_of(dialogue)}, "summary": summary}
 
@@ -425,6 +440,52 @@ async def send_again(request: Request, identity: Identity) -> Response:
     await service.stored(retry_delivery, key.id, identity)
     where = f"/reviews/{about}" if _ID.fullmatch(about) else "/deliveries"
     return RedirectResponse(f"{where}?done=sent", 303)
+
+
+@router.get("/forms")
+async def list_forms(request: Request) -> Response:
+    """Show the forms, and the text of one to begin with."""
+    service, _ = await guards.authorized(request, "summaries")
+    like = request.query_params.get("like", "")
+    text = await service.stored(form_text, like) if like else ""
+    return await _forms_page(request, service, text)
+
+
+async def _forms_page(
+    request: Request,
+    service: guards.Service,
+    text: str,
+    problem: Problem | None = None,
+    view: Any = None,
+) -> Response:
+    values = {"text": text, "view": view, "forms": await service.stored(known_forms)}
+    if problem is None:
+        return await _page(request, "forms", 200, problem="", **values)
+    return await _page(request, "forms", problem.status, problem=_words(problem), **values)
+
+
+@router.post("/forms")
+async def change_forms(request: Request) -> Response:
+    """Fill an example in a form, store it, or delete one."""
+    service, key = await guards.authorized(request, "summaries")
+    form = await _form(request)
+    text, queue = form.get("text", "").replace("\r\n", "\n"), service.queue
+    try:
+        if form.get("do") == "preview":
+            read = partial(preview_request, FormPreview(form=text))
+            with queue.place(len(text)) as lane:
+                async with guards.until_left(request) as leaves:
+                    _, result = await queue.summarize(read, lane, leaves)
+            view = view_of(result.dialogue, result.to_json())
+            return await _forms_page(request, service, text, view=view)
+        await guards.authorized(request, "forms")
+        if form.get("do") == "delete":
+            await service.stored(remove_form, key.id, form.get("name", ""))
+            return RedirectResponse("/forms?done=deleted", 303)
+        await service.stored(store_form, key.id, text)
+    except Problem as problem:
+        return await _forms_page(request, service, text, problem)
+    return RedirectResponse("/forms?done=stored", 303)
 
 
 @router.get("/audit")

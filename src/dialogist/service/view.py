@@ -34,16 +34,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         _statement(number, *told, dialogue, labels)
         for number, told in enumerate(shown_parts(summary, filled))
     ]
-    sections = [
-        SimpleNamespace(
-            title=title,
-            is_value=group[0].is_value,
-            is_open=len(group) <= _LONG,
-            statements=group,
-        )
-        for title, told in groupby(statements, lambda one: one.heading)
-        if (group := list(told))
-    ]
+    sections = _sections(statements)
     notes, empty = [warning.message for warning in summary.warnings], list[str]()
     if summary.reading is not None:
         left = [counted(many, what) for what, many in summary.reading.left_out.items()]
@@ -91,20 +82,26 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
 
 def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a review as it is kept, once it was decided."""
+    usual: dict[str, Any] = {"quote": "", "doubts": (), "fields": (), "is_value": False}
     statements = [
         SimpleNamespace(
-            **{"number": n, "heading": "", "quote": "", "doubts": (), "fields": (), **told},
+            **usual, **{**told, "number": n, "lines": [(k, str(k)) for k in told["lines"]]}
         )
         for n, told in enumerate(stored["statements"])
     ]
-    for one in statements:
-        one.lines = tuple((line, str(line)) for line in one.lines)
-    return SimpleNamespace(
-        headline=stored["conversation"] or _people(stored["speakers"]),
-        sections=[
-            (title, list(told)) for title, told in groupby(statements, lambda one: one.heading)
-        ],
-    )
+    headline = stored["conversation"] or _people(stored["speakers"])
+    return SimpleNamespace(headline=headline, sections=_sections(statements))
+
+
+def _sections(statements: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
+    """Statements that stand together under a title."""
+    grouped = ((title, list(told)) for title, told in groupby(statements, lambda one: one.heading))
+    return [
+        SimpleNamespace(
+            title=title, statements=told, is_value=told[0].is_value, is_open=len(told) <= _LONG
+        )
+        for title, told in grouped
+    ]
 
 
 def _statement(

@@ -140,7 +140,6 @@ function review() {
   function edit(statement) {
     const text = said(statement);
     text.contentEditable = "plaintext-only";
-    if (text.contentEditable !== "plaintext-only") text.contentEditable = "true";
     text.setAttribute("role", "textbox");
     text.setAttribute("aria-label", "Statement");
     text.focus();
@@ -163,9 +162,6 @@ function review() {
     keep();
     statement.focus();
   }
-  document.addEventListener("dblclick", (event) => {
-    if (tools && event.target.matches(".said")) edit(event.target.closest(".statement"));
-  });
   document.addEventListener("focusout", ({ target }) => {
     if (!target.isContentEditable) return;
     target.textContent = target.textContent.replace(/\s+/g, " ").trim();
