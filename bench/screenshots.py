@@ -22,15 +22,7 @@ from dialogist.summarizer import Summarizer
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1200, 860
-
-
-_TALK = """Customer: Hello, my order 4711 was due on Monday and it has not arrived yet.
-Agent: The courier lost the parcel in Hull. I will send a new one today for free.
-Customer: Great. Can it come to the office this time?
-Agent: Yes, I have changed the address. It will be with you on Thursday before noon.
-Customer: I also want to cancel my plan at the end of the month.
-Agent: I will ask our contracts team to call you tomorrow."""
+WIDTH, HEIGHT = 1200, 680
 
 
 def page(browser: Any, folder: Path) -> None:
@@ -50,9 +42,7 @@ def page(browser: Any, folder: Path) -> None:
             address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
             shown.goto(f"{address}#key={add_key(engine, 'picture')}")
             shown.wait_for_selector("#text")
-            shown.fill("#text", _TALK)
-            shown.select_option("#length", "long")
-            shown.click("form#ask button.main")
+            shown.click("[value=support-chat]")
             shown.wait_for_selector("#statements")
             shown.hover(".statement >> nth=1")
             shown.wait_for_timeout(300)  # until what lights up has lit up

@@ -227,8 +227,9 @@ def test_it_is_done_again_without_pasting(chromium, service):
         assert page.locator(".statement").count() <= 3
 
 
-def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service):
-    with signed_in(chromium, service, java_script_enabled=False) as page:
+@pytest.mark.parametrize("script", [True, False])
+def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service, script):
+    with signed_in(chromium, service, java_script_enabled=script) as page:
         page.goto(f"{service[0]}forms")
         page.fill("#text", RETURNS.replace("field", "feld"))
         page.click("[value=preview]")

@@ -35,13 +35,14 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         for number, told in enumerate(shown_parts(summary, filled))
     ]
     sections = _sections(statements)
-    notes, empty = [warning.message for warning in summary.warnings], list[str]()
+    notes, empty = [warning.message for warning in summary.warnings], list[Any]()
     if summary.reading is not None:
         left = [counted(many, what) for what, many in summary.reading.left_out.items()]
         notes += [*summary.reading.warnings, *([f"Left out: {', '.join(left)}"] if left else [])]
     if filled:
-        empty += [f"{s['title']}: {s['says']}" for s in filled["sections"] if s["says"]]
-        notes += [" ".join(empty)] if empty else []
+        silent = [section for section in filled["sections"] if section["says"]]
+        notes += [" ".join(f"{s['title']}: {s['says']}" for s in silent)] if silent else []
+        empty += [s for s in silent if PLACES.get(s["source"], 1) < 2 and not s.get("elsewhere")]
         notes += filled["notes"]
     spans = defaultdict[int, list[tuple[int, int, int]]](list)  # by turn: statement, start, end
     for one in statements:

@@ -187,7 +187,7 @@ function review() {
       json: find("#as-json")?.value,
     };
   }
-  find("#copy").addEventListener("click", async ({ target }) => {
+  find("#copy")?.addEventListener("click", async ({ target }) => {
     const kind = target.dataset.copy, copies = written();
     if (!kind) return;
     try {
