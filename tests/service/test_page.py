@@ -197,6 +197,24 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
     assert "415" not in json.dumps(row.content)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("summary", "{}"),
+        ("summary", '{"schema_version": 4, "text": "", "filled": {"sections": [7]}}'),
+        ("summary", "[" * 50),
+        ("dialogue", '"no"'),
+        ("verdict", "perhaps"),
+    ],
+)
+def test_what_no_page_sends_is_refused_or_read_safely(engine, field, value):
+    async def visit(client):
+        form = fields_of((await client.post("/", data={"text": TALK})).text)
+        return (await client.post("/approve", data={**form, field: value})).status_code
+
+    assert browse(engine, visit) == (303 if field == "verdict" else 400 if value[0] != '"' else 422)
+
+
 class Doubted(Slow):
     """A writer of whose two sentences the second is contradicted, for a name and a number."""
 
