@@ -77,6 +77,8 @@ def serve(
         address = f"http://{host}:{listener.getsockname()[1]}/"
         if valid_keys(engine):
             note(f"listening on {address}", own=True)
+        elif settings.sign_in or settings.oidc:
+            note(f"listening on {address}; people sign in without a key", own=True)
         elif settings.is_loopback:
             _tell_first_key(settings.home / "first-key", address, partial(add_key, engine, "first"))
         else:

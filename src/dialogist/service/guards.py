@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from math import isinf
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -189,12 +190,30 @@ async def identified(request: Request) -> Key | None:
     if kind.lower() == "bearer" and secret:
         key = keys.remembered(secret.strip())  # under load, nothing must wait for a thread
         return key or await to_thread.run_sync(keys.find, secret.strip())
+    person = _named_by_proxy(request)
     session = request.cookies.get(COOKIE, "")
-    if not session:
+    if not (person or session):
         return None
     if request.method in _UNSAFE:
         check_same_site(request)
+    proxy = service_of(request).settings.sign_in
+    if person and proxy is not None:
+        return await to_thread.run_sync(keys.person, person, proxy.scopes)
     return await to_thread.run_sync(keys.find_session, session)
+
+
+def _named_by_proxy(request: Request) -> str:
+    """Whom a proxy that is trusted names; the address is that of the connection."""
+    proxy = service_of(request).settings.sign_in
+    peer = request.scope.get("peer") or request.client
+    named = request.headers.getlist(proxy.header) if proxy is not None else []
+    if proxy is None or peer is None or len(named) != 1:
+        return ""
+    try:
+        address = ip_address(peer[0])
+    except ValueError:  # a socket of this machine
+        return ""
+    return named[0].strip() if any(address in one for one in proxy.addresses) else ""
 
 
 def check_same_site(request: Request) -> None:

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from dialogist.errors import UsageError, nearest
 from dialogist.service import tables
+from dialogist.service.problems import Problem
 
 SCOPES: Mapping[str, str] = {
     "summaries": "summarize dialogues",
@@ -26,6 +27,7 @@ SCOPES: Mapping[str, str] = {
     "metrics": "read metrics and the version",
 }
 _PREFIX = "dlg_"
+_PERSON = "person:"  # in place of a digest: somebody signed in elsewhere; no secret has it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _FRESH = 5.0
 """Seconds for which keys are remembered: a key that is revoked elsewhere works no longer."""
@@ -176,6 +178,39 @@ class KeyRing:
         table = tables.sessions
         with self._engine.begin() as connection:
             connection.execute(sa.delete(table).where(table.c.digest == digest_of(secret)))
+
+    def person(self, name: str, scopes: Iterable[str]) -> Key:
+        """What a person may do who signed in elsewhere; stored, so that it can be revoked.
+
+        Raises:
+            Problem: a key has the name, or the person was revoked.
+        """
+        table, wanted = tables.keys, " ".join(scopes)
+        if not 1 <= len(name) <= 64 or not name.isprintable():
+            raise Problem("forbidden", "a name has 1 to 64 characters")
+        digest = f"{_PERSON}{digest_of(name)[: 64 - len(_PERSON)]}"
+        here = sa.select(table).where(table.c.digest == digest)
+        with self._engine.connect() as connection:
+            row = connection.execute(here).first()
+        if row is None:
+            identity = tables.new_id()
+            values = {"id": identity, "name": name, "digest": digest, "created": time.time()}
+            try:
+                with self._engine.begin() as connection:
+                    connection.execute(sa.insert(table).values(**values, scopes=wanted))
+                    tables.note_change(connection, identity, "person added", identity)
+            except sa.exc.IntegrityError:  # another process was first, or a key has the name
+                pass
+            with self._engine.connect() as connection:
+                row = connection.execute(here).first()
+        if row is None or row.revoked is not None:
+            raise Problem("forbidden", "a key has this name, or it was revoked: ask the operator")
+        if row.scopes != wanted:
+            with self._engine.begin() as connection:
+                connection.execute(
+                    sa.update(table).where(table.c.id == row.id).values(scopes=wanted)
+                )
+        return Key(row.id, row.name, row.digest, frozenset(wanted.split()))
 
     def wait_for(self, key: Key) -> float:
         """Count a request; returns 0, or the seconds after which the key may send another."""

@@ -32,6 +32,7 @@ from dialogist.service.deliveries import (
     find_deliveries,
     retry_delivery,
 )
+from dialogist.service.keys import Key
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
@@ -182,7 +183,13 @@ async def static(name: str) -> Response:
 
 @router.get("/login")
 async def login(request: Request) -> Response:
-    return await _page(request, "login", signed_in=False, problem="")
+    return await _login(request, "")
+
+
+async def _login(request: Request, problem: str, status: int = 200) -> Response:
+    by_oidc = guards.service_of(request).settings.oidc is not None
+    values = {"signed_in": False, "problem": problem, "by_oidc": by_oidc}
+    return await _page(request, "login", status, **values)
 
 
 @router.post("/login")
@@ -192,7 +199,13 @@ async def sign_in(request: Request) -> Response:
     service = guards.service_of(request)
     key = await to_thread.run_sync(service.keys.find, given.strip())
     if key is None:
-        return await _page(request, "login", 401, signed_in=False, problem="This key is not known.")
+        return await _login(request, "This key is not known.", 401)
+    return await begin_session(request, key)
+
+
+async def begin_session(request: Request, key: Key) -> Response:
+    """Sign the person of a key in, and go to the first page."""
+    service = guards.service_of(request)
     hours = service.settings.session_hours
     session = await service.stored(lambda _: service.keys.open_session(key, hours))
     reply = RedirectResponse("/", 303)

@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
@@ -112,6 +113,10 @@ def create_app(
         app.add_exception_handler(kind, _refuse)
     app.include_router(api.router)
     app.include_router(page.router)
+    if settings.oidc is not None:
+        from dialogist.service import oidc  # of an extra
+
+        app.include_router(oidc.router)
     return app
 
 
@@ -235,6 +240,17 @@ class _Config(uvicorn.Config):
     """The server's configuration, and how long a client may take to begin a request."""
 
     receive_seconds = 15.0
+
+    def load(self) -> None:
+        """Note whose connection it is, before what a proxy says of its client takes the place."""
+        super().load()
+        app = self.loaded_app
+
+        async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+            scope["peer"] = scope.get("client")
+            await app(scope, receive, send)
+
+        self.loaded_app = noted
 
 
 class _Processes(Multiprocess):

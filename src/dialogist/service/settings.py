@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from dialogist.config import Config, read_yaml
+from dialogist.config import Config, config_text, read_yaml
 from dialogist.errors import ConfigError, nearest
 from dialogist.grounding.verification import VerifyMode
 from dialogist.records import Unsupported
@@ -16,11 +17,58 @@ from dialogist.service.connectors import Destination
 from dialogist.writers import writer_names
 
 KeepApproved: TypeAlias = Literal["masked", "as_is"]
+_SAFE = r"^(https://|http://(localhost|127\.0\.0\.1)([:/]|$))"
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
 
 TEAM = ("writer", "verify", "verifier", "unsupported")
 """What the environment sets for all commands, as ``DIALOGIST_WRITER``; the file counts more."""
+
+
+class PersonSettings(Config):
+    """What people may do who sign in without a key: ``scopes``, as of a key."""
+
+    scopes: tuple[Literal["summaries", "batches", "reviews", "forms", "metrics"], ...] = (
+        "summaries",
+        "reviews",
+        "forms",
+    )
+
+
+class ProxySettings(PersonSettings):
+    """A reverse proxy signs people in, and names each in a ``header``; ``from``: its addresses.
+
+    The proxy must set the header itself, whatever a browser sends.
+    """
+
+    header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
+    addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], Field(alias="from", min_length=1)]
+
+
+class OidcSettings(PersonSettings):
+    """People sign in at an identity provider (OpenID Connect); it sends them to
+    ``public_url/login/callback``.
+
+    ``issuer``: its address. ``client_id``, ``client_secret_file``: of this service there.
+    ``email_domains``, ``claims``: who may come in: one of the domains, and all of the claims (of a
+    list, one is enough).
+    """
+
+    issuer: Annotated[str, Field(pattern=_SAFE)]
+    client_id: str
+    client_secret_file: str = ""
+    email_domains: tuple[str, ...] = ()
+    claims: dict[str, str] = Field({})
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.email_domains and not self.claims:
+            raise ValueError("say who may come in: email_domains or claims")
+        return self
+
+    def client_secret(self) -> str:
+        """The secret, read anew each time."""
+        return config_text(Path(self.client_secret_file)).strip()
 
 
 class Settings(Config):
@@ -41,6 +89,7 @@ class Settings(Config):
     personal data and speakers are masked in summaries that are kept once they are approved.
     ``destinations``: where decisions on summaries are sent, by name (`Destination`);
     ``public_url``: where people reach this service, for links to its reviews.
+    ``sign_in``, ``oidc``: how people sign in without a key (`ProxySettings`, `OidcSettings`).
     ``session_hours``: how long a person stays signed in. ``drain_seconds``: time to stop, with a
     language model at least ``deadline_seconds``.
     """
@@ -66,10 +115,18 @@ class Settings(Config):
     rate_per_minute: int = Field(600, ge=1)
     retention_days: float = Field(30, gt=0)
     keep_approved: KeepApproved = "masked"
+    sign_in: ProxySettings | None = None
+    oidc: OidcSettings | None = None
     session_hours: float = Field(12, gt=0)
     destinations: dict[Annotated[str, Field(pattern=r"^[\w-]{1,64}$")], Destination] = Field({})
     public_url: str = Field("", pattern=r"^(https?://[^\s/]+(/\S*)?)?$")
     drain_seconds: int = Field(30, ge=0, le=3600)
+
+    @model_validator(mode="after")
+    def _check_oidc(self) -> Self:
+        if self.oidc is not None and not self.public_url:
+            raise ValueError("oidc needs public_url: where people reach this service")
+        return self
 
     @property
     def is_loopback(self) -> bool:

@@ -1,0 +1,233 @@
+"""Signing in without a key: by the header of a reverse proxy, and by OpenID Connect."""
+
+import hashlib
+import json
+import threading
+import time
+from base64 import urlsafe_b64encode
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+from tests.service.conftest import ask, listening
+from tests.service.test_api import CALL
+
+from dialogist.errors import ConfigError
+from dialogist.service.keys import add_key, revoke_key
+from dialogist.service.settings import Settings
+
+KEY, OTHER = (RSAKey.generate_key(2048, {"kid": "1"}) for _ in range(2))
+PROXY = {"header": "X-Forwarded-User", "from": ["127.0.0.1", "10.1.0.0/16"]}
+ADDRESS = "http://localhost:8765"
+
+
+class Provider(ThreadingHTTPServer):
+    """An identity provider: its description, its keys, and ID tokens for one person."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.issuer = f"http://127.0.0.1:{self.server_port}"
+        self.changed, self.key, self.algorithm, self.asked = {}, KEY, "RS256", {}
+        self.described = {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+        }
+
+    def token(self):
+        now = int(time.time())
+        claims = {"iss": self.issuer, "aud": "notes", "sub": "1", "iat": now, "exp": now + 300}
+        claims |= {"nonce": self.asked["nonce"], "email": "Ann@example.com", "email_verified": True}
+        claims |= self.changed
+        claims = {name: value for name, value in claims.items() if value is not None}
+        header = {"alg": self.algorithm, "kid": "1"}
+        return jwt.encode(header, claims, self.key, algorithms=[self.algorithm])
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = {"/.well-known/openid-configuration": self.server.described}
+        known["/keys"] = {"keys": [KEY.as_dict(private=False)]}
+        self.answer(known[self.path])
+
+    def do_POST(self):
+        form = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        challenge = urlsafe_b64encode(digest).rstrip(b"=").decode()
+        is_right = (form["code"], challenge, form["client_secret"]) == (
+            *("good", self.server.asked["code_challenge"]),
+            "hush",
+        )
+        self.answer({"id_token": self.server.token()} if is_right else {}, 200 if is_right else 400)
+
+    def answer(self, values, status=200):
+        body = json.dumps(values).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def provider():
+    server = Provider()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def oidc(provider, tmp_path, **more):
+    (tmp_path / "secret").write_text("hush\n")
+    given = {"issuer": provider.issuer, "client_id": "notes"}
+    given |= {"client_secret_file": str(tmp_path / "secret"), "email_domains": ["example.com"]}
+    return {**given, **more}
+
+
+def signed_in(provider, engine, settings, code="good", state=None):
+    """What a browser gets that comes back from the provider, and then of the first page."""
+
+    async def conversation(service):
+        async with service.client("", Accept="text/html") as client:
+            start = await client.get("/login/start")
+            if start.status_code != 303:
+                return start, None
+            provider.asked = dict(parse_qsl(urlsplit(start.headers["Location"]).query))
+            query = {"code": code, "state": state or provider.asked["state"]}
+            back = await client.get("/login/callback", params=query)
+            home = await client.get("/")
+            own = {"Sec-Fetch-Site": "same-origin"}
+            made = await client.post("/v1/summaries", json={**CALL, "review": True}, headers=own)
+            if made.status_code == 200:
+                path = "/v1" + made.headers["Location"]
+                decision = {"verdict": "approved"}
+                await client.post(f"{path}/decision", json=decision, headers=own)
+                return back, home, (await client.get(path)).json()["reviewer"]
+            return back, home
+
+    return ask(engine, conversation, oidc=settings, public_url=ADDRESS)
+
+
+def test_a_person_signs_in_and_approves_by_name(provider, engine, tmp_path):
+    back, home, reviewer = signed_in(provider, engine, oidc(provider, tmp_path))
+    assert (back.status_code, back.headers["Location"], home.status_code) == (303, "/", 200)
+    assert reviewer == "ann@example.com"
+    asked = provider.asked
+    assert asked["redirect_uri"] == f"{ADDRESS}/login/callback"
+    assert asked["code_challenge_method"] == "S256"
+    revoke_key(engine, "ann@example.com")
+    back, home = signed_in(provider, engine, oidc(provider, tmp_path))
+    assert (back.status_code, home.status_code) == (403, 303)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "https://other.example"},
+        {"aud": "other"},
+        {"aud": ["notes", "other"], "azp": "other"},
+        {"nonce": "other"},
+        {"nonce": None},
+        {"exp": 1_700_000_000},
+        {"exp": None},
+        {"email": "ann@other.example"},
+        {"email": "ann@example.com.other.example"},
+        {"email": None},
+        {"email_verified": False},
+        {"email_verified": None},
+    ],
+    ids=str,
+)
+def test_an_id_token_that_does_not_fit_is_refused(provider, engine, tmp_path, changed):
+    provider.changed = changed
+    back, home = signed_in(provider, engine, oidc(provider, tmp_path))
+    assert (back.status_code, home.status_code) == (403, 303)
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm"),
+    [(OTHER, "RS256"), (OctKey.generate_key(256), "HS256")],
+)
+def test_a_token_that_another_signed_is_refused(provider, engine, tmp_path, key, algorithm):
+    provider.key, provider.algorithm = key, algorithm
+    back, home = signed_in(provider, engine, oidc(provider, tmp_path))
+    assert (back.status_code, home.status_code) == (403, 303)
+
+
+@pytest.mark.parametrize(("code", "state", "status"), [("bad", None, 502), ("good", "x", 403)])
+def test_a_wrong_code_or_state_is_refused(provider, engine, tmp_path, code, state, status):
+    back, home = signed_in(provider, engine, oidc(provider, tmp_path), code, state)
+    assert (back.status_code, home.status_code) == (status, 303)
+
+
+def test_a_description_of_another_issuer_is_refused(provider, engine, tmp_path):
+    provider.described["issuer"] = "https://other.example"
+    start, _ = signed_in(provider, engine, oidc(provider, tmp_path))
+    assert start.status_code == 502
+
+
+@pytest.mark.parametrize(("groups", "status"), [(["support", "x"], 303), (["x"], 403), (None, 403)])
+def test_a_claim_says_who_may_come_in(provider, engine, tmp_path, groups, status):
+    provider.changed = {"groups": groups, "email_verified": None}
+    settings = oidc(provider, tmp_path, email_domains=[], claims={"groups": "support"})
+    assert signed_in(provider, engine, settings)[0].status_code == status
+
+
+def test_settings_of_signing_in_are_checked(provider, tmp_path):
+    for given in ({"email_domains": []}, {"issuer": "http://id.example"}, {"scopes": ["all"]}):
+        with pytest.raises(ConfigError):
+            Settings.parse({"oidc": oidc(provider, tmp_path, **given), "public_url": ADDRESS})
+    with pytest.raises(ConfigError, match="public_url"):
+        Settings.parse({"oidc": oidc(provider, tmp_path)})
+    with pytest.raises(ConfigError):
+        Settings.parse({"sign_in": {"header": "X-User", "from": ["10.1.0.1/8"]}})
+
+
+@contextmanager
+def serving(engine, **settings):
+    with listening(engine, **settings) as port, httpx2.Client() as client:
+        client.base_url = f"http://127.0.0.1:{port}"
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("addresses", "headers", "status"),
+    [
+        (["127.0.0.1"], [("X-Forwarded-User", "ann")], 200),
+        (["127.0.0.1"], [("X-Forwarded-User", "ann"), ("X-Forwarded-For", "8.8.8.8")], 200),
+        (["127.0.0.1"], [("X-Forwarded-User", "ann"), ("X-Forwarded-User", "bo")], 401),
+        (["127.0.0.1"], [], 401),
+        (["10.1.0.0/16"], [("X-Forwarded-User", "ann")], 401),
+        (["10.1.0.0/16"], [("X-Forwarded-User", "ann"), ("X-Forwarded-For", "10.1.0.1")], 401),
+    ],
+)
+def test_a_proxy_names_people_and_nobody_else_does(engine, addresses, headers, status):
+    with serving(engine, sign_in={**PROXY, "from": addresses}) as client:
+        assert client.get("/v1/forms", headers=headers).status_code == status
+
+
+def test_who_comes_by_a_proxy_has_the_scopes_that_are_set(engine):
+    settings = {**PROXY, "scopes": ["summaries"]}
+    ann = {"X-Forwarded-User": "ann", "Sec-Fetch-Site": "same-origin"}
+    with serving(engine, sign_in=settings) as client:
+        assert client.post("/v1/summaries", json=CALL, headers=ann).status_code == 200
+        assert client.get("/v1/reviews", headers=ann).status_code == 403
+        other = {**ann, "Sec-Fetch-Site": "cross-site"}
+        assert client.post("/v1/summaries", json=CALL, headers=other).status_code == 403
+
+
+def test_nobody_is_taken_for_a_key_of_the_same_name(engine):
+    add_key(engine, "desk")
+    with serving(engine, sign_in=PROXY) as client:
+        reply = client.get("/v1/forms", headers={"X-Forwarded-User": "desk"})
+    assert reply.status_code == 403
