@@ -125,11 +125,14 @@ def _summarizer_of(names: tuple[str, str]) -> Summarizer:
     return Summarizer(*names)
 
 
+def _with_form(shared: Summarizer, form: str | Form | None) -> Summarizer:
+    return shared if form is None else Summarizer(shared.writer, shared.verifier, form)
+
+
 def _summarized(
     request: SummaryRequest, names: tuple[str, str], unsupported: Unsupported
 ) -> Result:
-    shared = _summarizer_of(names)
-    return request.result(Summarizer(shared.writer, shared.verifier, request.form), unsupported)
+    return request.result(_with_form(_summarizer_of(names), request.form), unsupported)
 
 
 class WorkQueue:
@@ -317,8 +320,7 @@ class WorkQueue:
             names = self._settings.writers
             return self._called(partial(_summarized, request, names, unsupported), wait, lane)
         with self._writes:
-            shared = self.summarizer  # `use` may replace it meanwhile
-            summarizer = Summarizer(shared.writer, shared.verifier, request.form)
+            summarizer = _with_form(self.summarizer, request.form)
             return request.result(summarizer, unsupported, on_statement)
 
     def drain(self) -> None:
