@@ -25,6 +25,7 @@ from dialogist.errors import DataError
 from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
+from dialogist.service.api_docs import documented_routes
 from dialogist.service.audit_log import AuditFilter, find_changes
 from dialogist.service.deliveries import (
     DeliveryFilter,
@@ -519,3 +520,11 @@ async def quality(request: Request) -> Response:
         (title, [(told, counts[n]) for n, told in names.items()]) for title, names in _FIGURES
     ]
     return await _page(request, "quality", verdicts=verdicts, tables=tables)
+
+
+@router.get("/docs")
+async def show_api(request: Request) -> Response:
+    """Show the API, without anything from elsewhere."""
+    service, _ = await guards.authorized(request, "summaries")
+    address = service.settings.public_url or str(request.base_url)
+    return await _page(request, "docs", routes=documented_routes(address.rstrip("/")))
