@@ -5,6 +5,7 @@ composes them. Unknown keys are errors that name the nearest valid key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
@@ -94,10 +95,17 @@ def _tags(model: type[BaseModel]) -> tuple[str, str]:
     return ("" if field is None else str(field.default)), model.__name__
 
 
-def bundled_files(folder: str) -> dict[str, Path]:
+_TEXTS: dict[Path, str] = {}
+"""Of bundled files: a service reads them once, whatever becomes of the package's folder."""
+
+
+@cache
+def bundled_files(folder: str) -> Mapping[str, Path]:
     """The YAML files of a folder among the assets, by name."""
     place = Path(str(resources.files("dialogist") / "assets" / folder))
-    return {path.stem: path for path in sorted(place.glob("*.yaml"), key=lambda path: path.stem)}
+    paths = sorted(place.glob("*.yaml"), key=lambda path: path.stem)
+    _TEXTS.update({path: path.read_text(encoding="utf-8") for path in paths})
+    return {path.stem: path for path in paths}
 
 
 def find_file(what: str, name_or_path: str | Path, bundled: Mapping[str, Path]) -> Path:
@@ -123,6 +131,8 @@ def config_text(path: Path, what: str = "") -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    if path in _TEXTS:
+        return _TEXTS[path]
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # not UTF-8

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,14 +15,15 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.service.test_api import CALL
+from tests.service.test_api import CALL, TEXT
 from typer.testing import CliRunner
 
+import dialogist
 from dialogist.cli import service_command as command
 from dialogist.cli.main import command_line
 from dialogist.errors import ConfigError, UsageError
 from dialogist.formats import read_dialogues
-from dialogist.service.feedback import add_feedback, feedback_of
+from dialogist.service.feedback import add_feedback, feedback_of, masked_content
 from dialogist.service.keys import KeyRing, add_key, valid_keys
 from dialogist.service.settings import Settings, load_settings
 from dialogist.service.tables import open_store
@@ -90,7 +92,8 @@ def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
     shared = {"verdict": "edited", "consent": True, "content": pair}
     with engine.begin() as connection:
         for given in (shared, {**shared, "verdict": "rejected"}, {"verdict": "approved"}):
-            add_feedback(connection, valid_keys(engine)[0].id, feedback_of(given))
+            given = feedback_of(given)
+            add_feedback(connection, valid_keys(engine)[0].id, given, masked_content(given))
     engine.dispose()
     output = tmp_path / "pairs.jsonl"
     assert run("feedback", "export", "--store", store, "--output", str(output)).exit_code == 0
@@ -260,6 +263,39 @@ def _started(store, *flags, key=""):
     process.stderr.readline()  # where it listens
     key = key or Path(home, "first-key").read_text().split("#key=")[1].strip()
     return process, f"http://127.0.0.1:{port}", key
+
+
+@pytest.mark.slow
+def test_a_package_that_is_replaced_under_a_service_answers_on(tmp_path, monkeypatch):
+    """Its folder is gone: pages, forms, masks and formats, also in processes begun since."""
+    package = Path(dialogist.__file__).parent
+    shutil.copytree(package, tmp_path / "lib" / "dialogist")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+    process, address, key = _started(f"sqlite:///{tmp_path}/service.db")
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    bearer = {"Authorization": f"Bearer {key}"}
+    options = [{}, {"mask": "input", "mask_names": "all"}, {"focus": "Ann", "perspective": "role"}]
+    options += [{"form": path.stem} for path in (package / "assets" / "forms").glob("*.yaml")]
+    texts = ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>I will call.</v>\n", "Ann: Hi\nBo: Yes.\n")
+    try:
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            _wait_for(client)
+            shutil.rmtree(tmp_path / "lib")
+            pages = ("/", "/login", "/reviews", "/quality", "/static/page.css", "/openapi.json")
+            replies = [client.get(path) for path in pages]
+            for _ in range(2):
+                for each in options:
+                    replies.append(client.post("/v1/summaries", json={**CALL, "options": each}))
+                for text in texts:
+                    replies.append(client.post("/v1/summaries", content=text, headers=TEXT))
+                slow = "A: b\n" + "a:" * 7_000  # its process is ended
+                client.post("/v1/summaries?timeout_ms=1500", content=slow, headers=TEXT)
+        assert [reply.status_code for reply in replies] == [200] * len(replies)
+        assert not [reply for reply in replies if '"status":"error"' in reply.text]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
 
 
 @pytest.mark.slow

@@ -123,7 +123,7 @@ def parse_form(
     return form
 
 
-def bundled_forms() -> dict[str, Path]:
+def bundled_forms() -> Mapping[str, Path]:
     """The forms that come with Dialogist, by name."""
     return bundled_files("forms")
 

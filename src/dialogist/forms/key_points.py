@@ -262,7 +262,7 @@ def parse_pack(text: str, source: str = "rule pack") -> RulePack:
     )
 
 
-def bundled_packs() -> dict[str, Path]:
+def bundled_packs() -> Mapping[str, Path]:
     """The rule packs that come with Dialogist, by name."""
     return bundled_files("packs")
 

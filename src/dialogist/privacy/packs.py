@@ -244,7 +244,7 @@ class PrivacyPack:
     classes: Mapping[str, str]
 
 
-def bundled_privacy_packs() -> dict[str, Path]:
+def bundled_privacy_packs() -> Mapping[str, Path]:
     """The privacy packs that come with Dialogist, by name."""
     return bundled_files("privacy")
 

@@ -269,11 +269,12 @@ async def post_feedback(request: Request) -> Response:
     service, key = await guards.authorized(request, "reviews")
     body, value = await _json_body(request)
     given = feedback.feedback_of(value)
+    content = await service.worked(partial(feedback.masked_content, given))
     identity, is_new = await service.stored(
         tables.once_only,
         key.id,
         *_once(request, body),
-        lambda connection: feedback.add_feedback(connection, key.id, given),
+        lambda connection: feedback.add_feedback(connection, key.id, given, content),
     )
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
@@ -325,7 +326,8 @@ async def post_decision(request: Request, identity: Identity) -> Response:
     _, value = await _json_body(request)
     given = checked_values(reviews.Decision, value)
     keep = service.settings.keep_approved
-    return JSONResponse(await service.stored(reviews.decide, key, identity, given, keep))
+    decide = partial(reviews.decide, call=service.queue.call)
+    return JSONResponse(await service.stored(decide, key, identity, given, keep))
 
 
 @router.post("/v1/reviews/{identity}/undo")

@@ -62,14 +62,20 @@ def feedback_of(values: JSON) -> Feedback:
     return given
 
 
-def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
-    """Store feedback; returns its id."""
-    content: dict[str, Any] | None = None
-    if given.content is not None:
-        record: JSON = json.loads(json.dumps(given.content.dialogue))
-        masks = DialogueMasks(dialogue_of(record))
-        before, after = masks.texts([given.content.before, given.content.after])
-        content = {"dialogue": record_of(masks.dialogue), "before": before, "after": after}
+def masked_content(given: Feedback) -> dict[str, JSON] | None:
+    """The content of feedback as it is stored, masked; it takes a while."""
+    if given.content is None:
+        return None
+    record: JSON = json.loads(json.dumps(given.content.dialogue))
+    masks = DialogueMasks(dialogue_of(record))
+    before, after = masks.texts([given.content.before, given.content.after])
+    return {"dialogue": {**record_of(masks.dialogue)}, "before": before, "after": after}
+
+
+def add_feedback(
+    connection: sa.Connection, key_id: str, given: Feedback, content: Mapping[str, JSON] | None
+) -> str:
+    """Store feedback with its `masked_content`; returns its id."""
     identity = store_feedback(connection, key_id, given, given.edits, content)
     tables.note_change(connection, key_id, "feedback added", identity)
     return identity
@@ -134,7 +140,7 @@ def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
         key_id,
         f"annotated-{request}",
         request,
-        lambda connection: add_feedback(connection, key_id, given),
+        lambda connection: add_feedback(connection, key_id, given, masked_content(given)),
     )[1]
 
 

@@ -137,6 +137,10 @@ class Service:
     turns: asyncio.Semaphore
     outbox: Outbox
 
+    async def worked(self, function: Callable[[], T]) -> T:
+        """What a function of content gives, in a process that ends with its deadline."""
+        return await to_thread.run_sync(self.queue.call, function)
+
     async def stored(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function of the store in a thread of its own, with the store first.
 

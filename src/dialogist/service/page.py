@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from fastapi import APIRouter
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -104,9 +104,13 @@ _ID = re.compile("[0-9a-f]{16}")
 _NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _asset(name: str, folder: str = "service") -> str:
-    """The text of a file of the page."""
-    return (resources.files("dialogist") / "assets" / folder / name).read_text("utf-8")
+_TEXTS = {
+    file.name: file.read_text("utf-8")
+    for folder in ("service", "examples")
+    for file in (resources.files("dialogist") / "assets" / folder).iterdir()
+    if file.name.endswith((".j2", *_ASSETS, ".txt"))
+}
+"""The files of the page, read at the start: the package may be replaced under a service."""
 
 
 def _displayable(value: Any) -> Any:
@@ -115,7 +119,7 @@ def _displayable(value: Any) -> Any:
 
 
 _PAGES = Environment(
-    loader=FunctionLoader(_asset),
+    loader=DictLoader(_TEXTS),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -178,8 +182,9 @@ async def static(name: str) -> Response:
     """Give the style sheet or the script; both are open, for they say nothing."""
     if name not in _ASSETS:
         raise Problem("not_found")
-    data = _asset(name)
-    return Response(data, headers={"Cache-Control": "max-age=300"}, media_type=_ASSETS[name])
+    return Response(
+        _TEXTS[name], headers={"Cache-Control": "max-age=300"}, media_type=_ASSETS[name]
+    )
 
 
 @router.get("/login")
@@ -257,7 +262,7 @@ async def summarize_form(request: Request) -> Response:
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     form["form"] = form["form"] or form.get("template", "")
     if form.get("example") in _EXAMPLES:
-        form["text"] = _asset(f"{form['example']}.txt", "examples")
+        form["text"] = _TEXTS[f"{form['example']}.txt"]
         form["form"] = form["form"] or _EXAMPLES[form["example"]][1]
     queue = service.queue
 
@@ -384,14 +389,14 @@ async def approve(request: Request) -> Response:
     values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
     if form.get("verdict") == "rejected" and not review:
         given = feedback.feedback_of({**values, "verdict": "rejected"})
-        add = partial(feedback.add_feedback, key_id=key.id, given=given)
+        add = partial(feedback.add_feedback, key_id=key.id, given=given, content=None)
         await service.stored(tables.once_only, key.id, "", "", add)
         return RedirectResponse("/?done=rejected", 303)
     if review:
         waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=2))
         following = [one["id"] for one in waiting["reviews"] if one["id"] != review]
     else:
-        content = await to_thread.run_sync(_content, form, depth)
+        content = await service.worked(partial(_content, form, depth))
         review, following = await service.stored(reviews.add_shown, key.id, content), []
     stored: dict[str, Any] = await service.stored(reviews.review_of, review)
     before = [{name: one[name] for name in ("heading", "text")} for one in stored["statements"]]
@@ -401,7 +406,8 @@ async def approve(request: Request) -> Response:
     values["statements"] = after if values["verdict"] == "edited" else []
     values |= {"consent": bool(form.get("consent")), "reason": form.get("reason", "")}
     decision = checked_values(reviews.Decision, values)
-    await service.stored(reviews.decide, key, review, decision, service.settings.keep_approved)
+    decide = partial(reviews.decide, call=service.queue.call)
+    await service.stored(decide, key, review, decision, service.settings.keep_approved)
     where = f"/reviews/{[*following, review][0]}?done={decision.verdict}&about={review}"
     return RedirectResponse(where, 303)
 

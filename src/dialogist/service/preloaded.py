@@ -1,9 +1,15 @@
-"""What every work process has from its start: the server that it is forked from loads this module.
+"""What the service and its work processes have loaded from their start.
 
 So the first request waits for nothing, and a package that is replaced under a running service is
 read no more.
 """
 
+from importlib import import_module, resources
+from pkgutil import iter_modules
+
+import dialogist.formats
+import dialogist.privacy
+from dialogist.formats.moments import format_table
 from dialogist.forms.form_file import bundled_forms
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist.summarizer import Summarizer
@@ -13,9 +19,18 @@ _TALK = "Ann: Can you send the report by Friday?\nBo: Yes, I will call you at 55
 
 def load_all() -> None:
     """Have everything loaded that a summary may need."""
-    options = SummaryOptions(mask="input", mask_names="all")
-    for form in (None, *bundled_forms()):
-        Summarizer(form=form).result(Dialogue.from_text(_TALK), options)
+    for package in (dialogist.formats, dialogist.privacy):
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    tables = resources.files("dialogist") / "assets" / "formats"
+    for file in tables.iterdir():
+        format_table(file.name.removesuffix(".yaml"))
+    for options in (
+        SummaryOptions(mask="input", mask_names="all"),
+        SummaryOptions(perspective="role", focus="Ann"),
+    ):
+        for form in (None, *bundled_forms()):
+            Summarizer(form=form).result(Dialogue.from_text(_TALK), options)
 
 
 load_all()

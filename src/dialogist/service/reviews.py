@@ -7,6 +7,7 @@ it was decided, as long as that can be undone; what was approved as long as the 
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from dialogist.config import Config
 from dialogist.plain_text import plain
-from dialogist.records import JSON
+from dialogist.records import JSON, Dialogue
 from dialogist.render import csv_row
 from dialogist.service import tables
 from dialogist.service.deliveries import enqueue
@@ -221,10 +222,28 @@ def review_of(engine: sa.Engine, identity: str) -> dict[str, JSON]:
     return shown
 
 
+Masked: TypeAlias = tuple[Dialogue, list[FinalStatement], list[FinalStatement]]
+
+
+def masked_review(
+    dialogue: JSON, draft: Sequence[FinalStatement], final: Sequence[FinalStatement]
+) -> Masked:
+    """A dialogue and the statements on it before and after, masked; it takes a while."""
+    masks = DialogueMasks(dialogue_of(dialogue))
+    return masks.dialogue, masks.statements(draft), masks.statements(final)
+
+
 def decide(
-    engine: sa.Engine, key: Key, identity: str, given: Decision, keep: KeepApproved
+    engine: sa.Engine,
+    key: Key,
+    identity: str,
+    given: Decision,
+    keep: KeepApproved,
+    call: Callable[[Callable[[], Masked]], Masked] = lambda work: work(),
 ) -> dict[str, JSON]:
     """Record what a person decides of a review that waits; returns the review.
+
+    ``call`` has the masks made elsewhere.
 
     What was approved is kept, masked unless ``keep`` says otherwise. What was rejected, and the
     dialogue, go once this can be undone no longer.
@@ -249,16 +268,15 @@ def decide(
     content: dict[str, Any] | None = None
     masks_text = keep == "masked" and given.verdict != "rejected"
     if masks_text or given.consent:
-        masks = DialogueMasks(dialogue_of(row.dialogue))
-        record = record_of(masks.dialogue)
-        before, after = masks.statements(draft), masks.statements(final)
+        dialogue, before, after = call(partial(masked_review, row.dialogue, draft, final))
+        record = record_of(dialogue)
         if masks_text:
-            turns = masks.dialogue.utterances
+            turns = dialogue.utterances
             values = {
                 "final": after,
                 "text": text_with_headings(after),
                 "draft_text": text_with_headings(before),
-                "conversation": masks.dialogue.id,
+                "conversation": dialogue.id,
                 "speakers": [*dict.fromkeys(turn.speaker for turn in turns if turn.speaker)],
             }
         if given.consent:

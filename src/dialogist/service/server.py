@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from importlib import import_module
 from types import FrameType
 
 import sqlalchemy as sa
@@ -40,6 +41,7 @@ from dialogist.service.settings import Settings
 from dialogist.service.stored_batches import Runner
 from dialogist.service.stored_forms import find_form
 from dialogist.service.tables import open_store
+from dialogist.service.work_process import PRELOADED
 from dialogist.service.work_queue import WorkQueue
 from dialogist.summarizer import Summarizer
 
@@ -346,5 +348,7 @@ def app_of(settings: Settings) -> FastAPI:
         os._exit(0)
 
     app = create_app(settings, store, lambda: Summarizer(*settings.writers), leave)
+    import_module(PRELOADED)
+    api.description()
     app.state.service.queue.start()
     return app

@@ -18,7 +18,9 @@ T = TypeVar("T")
 _LOOK = 0.05  # seconds between two looks at whether somebody still waits
 _TRIES = 2  # of work whose process died
 _CONTEXT = get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["dialogist.service.server", "dialogist.service.preloaded"])
+PRELOADED = "dialogist.service.preloaded"
+"""What is imported once, before processes are forked; it loads all that work may need."""
+_CONTEXT.set_forkserver_preload(["dialogist.service.server", PRELOADED])
 
 
 class TookTooLong(Exception):

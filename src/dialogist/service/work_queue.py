@@ -213,6 +213,18 @@ class WorkQueue:
             lane.requests -= 1
             self._metrics.queue.set(self._requests)
 
+    def call(self, function: Callable[[], T]) -> T:
+        """What a function gives in a process; a thread that waits for it calls this.
+
+        Raises:
+            Problem: it took longer than a request may.
+        """
+        short, long = self._lanes
+        try:
+            return short.process.call(function, self.deadline, short.most)
+        except TookTooLong:
+            return long.process.call(function, self.deadline)
+
     async def summarize(
         self,
         read: Callable[[], SummaryRequest],
