@@ -137,9 +137,9 @@ _NOUN = r"(?:the|my|your|our|his|her|their|this|these|those) \w+"
 _VERB = r"(?:is|are|was|were|has|have|had|will|would|can|could|do|does|did|should|must|may|might)"
 # Where a sentence may be cut: before a new subject, or a noun with a verb close behind it.
 _JOINT = re.compile(
-    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+(?!so that )(?=(?:(?:and|but|so|then|and then) "
+    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s++(?!so that )(?=(?:(?:and|but|so|then|and then) "
     rf")?{_SUBJECT}\s|(?:and|but|so) (?:{_NOUN}(?: \w+)?(?: {_VERB}\b|['’]s )|if |when |please |"
-    rf"don['’]t ))|\s+(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
+    rf"don['’]t ))|(?<!\s)\s++(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
 )
 # What stands behind these words belongs to what stands before: a condition, a reason, a speech.
 _OPEN = re.compile(

@@ -7,6 +7,7 @@ Only writers of other packages and language models are asked by threads of this 
 """
 
 import asyncio
+import pickle
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -219,11 +220,11 @@ class WorkQueue:
         Raises:
             Problem: it took longer than a request may.
         """
-        short, long = self._lanes
+        lane = self.lane(len(pickle.dumps(function)))
         try:
-            return short.process.call(function, self.deadline, short.most)
+            return lane.process.call(function, self.deadline, lane.most)
         except TookTooLong:
-            return long.process.call(function, self.deadline)
+            return self.lane().process.call(function, self.deadline)
 
     async def summarize(
         self,
