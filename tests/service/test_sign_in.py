@@ -176,6 +176,17 @@ def test_a_description_of_another_issuer_is_refused(provider, engine, tmp_path):
     assert start.status_code == 502
 
 
+def test_strangers_cannot_make_the_service_ask_the_provider(provider, engine, tmp_path):
+    async def conversation(service):
+        async with service.client("") as client:
+            statuses = {(await client.get("/login/start")).status_code for _ in range(5)}
+            provider.described = {}
+            return statuses | {(await client.get("/login/start")).status_code}
+
+    settings = oidc(provider, tmp_path)
+    assert ask(engine, conversation, oidc=settings, public_url=ADDRESS) == {303}
+
+
 @pytest.mark.parametrize(("groups", "status"), [(["support", "x"], 303), (["x"], 403), (None, 403)])
 def test_a_claim_says_who_may_come_in(provider, engine, tmp_path, groups, status):
     provider.changed = {"groups": groups, "email_verified": None}

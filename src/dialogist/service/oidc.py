@@ -8,6 +8,7 @@ issuer, audience, time and nonce fit.
 import hashlib
 import hmac
 import secrets
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +32,7 @@ router = APIRouter(include_in_schema=False)
 _COOKIE = "dialogist_sign_in"
 _BACK = "/login/callback"
 _TIME = 600  # seconds to sign in
+_KNOWN = 600.0  # seconds for which the provider's description is good
 _LEEWAY = 60  # seconds that clocks may differ
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
 
@@ -47,7 +49,7 @@ async def start_sign_in(request: Request) -> Response:
     """Send the browser to the provider."""
     settings, public = _settings(request), guards.service_of(request).settings.public_url
     async with _client() as client:
-        provider = await _provider(client, settings)
+        provider = await _provider(request, client, settings)
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     digest = hashlib.sha256(verifier.encode()).digest()
     query = {
@@ -87,7 +89,7 @@ async def end_sign_in(request: Request) -> Response:
     if not code:
         raise Problem("sign_in_failed", "the identity provider refused it")
     async with _client() as client:
-        provider = await _provider(client, settings)
+        provider = await _provider(request, client, settings)
         asked = {
             "grant_type": "authorization_code",
             "code": code,
@@ -149,8 +151,16 @@ def _client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(timeout=10, follow_redirects=False)
 
 
-async def _provider(client: httpx2.AsyncClient, settings: OidcSettings) -> dict[str, Any]:
-    """The discovery document; it must be of the issuer, and name addresses as safe as its own."""
+async def _provider(
+    request: Request, client: httpx2.AsyncClient, settings: OidcSettings
+) -> dict[str, Any]:
+    """The discovery document; it must be of the issuer, and name addresses as safe as its own.
+
+    Anybody can begin to sign in, so it is asked for once in a while only.
+    """
+    known: tuple[float, dict[str, Any]] | None = getattr(request.app.state, "provider", None)
+    if known is not None and time.monotonic() - known[0] < _KNOWN:
+        return known[1]
     address = settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
     provider = await _json(client, "GET", address)
     names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -158,6 +168,7 @@ async def _provider(client: httpx2.AsyncClient, settings: OidcSettings) -> dict[
     is_safe = all(urlsplit(str(provider.get(name))).scheme in ("https", scheme) for name in names)
     if provider.get("issuer") != settings.issuer or not is_safe:
         raise Problem("provider_unavailable", "its description is of another issuer, or not safe")
+    request.app.state.provider = time.monotonic(), provider
     return provider
 
 
