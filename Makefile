@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures sections test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -87,6 +87,11 @@ selector: .venv/.dev ## train the selector of the highlights on corpus/, and wit
 	  --twice corpus/marked.jsonl corpus/w[1-6].jsonl \
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
 	  --output src/dialogist/assets/highlights/selector.safetensors $(ARGS)
+
+sections: .venv/.dev minilm ## train the network of forms on corpus/pieces, with DATA on public dialogues, too (40 minutes of a core)
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections corpus/pieces/*.jsonl \
+	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
+	  --output src/dialogist/assets/forms/sections.onnx $(ARGS)
 
 pictures: .venv/.dev ## take the picture of the page in docs/images, in Debian's chromium; look at it
 	$(BIN)/python bench/screenshots.py

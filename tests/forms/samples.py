@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import yaml
 
+from dialogist.forms.section_network import OUTPUTS, SectionChances
+from dialogist.highlights.candidates import candidates_of
+from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
 
 HERE = Path(__file__).parent
@@ -24,6 +28,18 @@ def dialogue_of(*lines, **fields):
     return Dialogue(tuple(utterances), **fields)
 
 
+def scored(dialogue, **found):
+    """The dialogue, as if the network had found words under sections, and owned actions."""
+    candidates = candidates_of(reading_of(dialogue))
+    chances = np.zeros((len(candidates), len(OUTPUTS)), np.float32)
+    for output, words in found.items():
+        for said in words:
+            [number] = [n for n, one in enumerate(candidates) if said in one.text]
+            chances[number, [0, OUTPUTS.index(output)]] = 0.9
+    dialogue.cache["sections"] = SectionChances(candidates, chances)
+    return dialogue
+
+
 def summary_of(*sentences, evidence=(), sections=(), **fields):
     """A summary of whole statements with their places; fields of all statements as keywords."""
     text, statements = "", []
@@ -42,7 +58,7 @@ def span(utterance):
     return EvidenceSpan(utterance, 0, 2)
 
 
-MEETING = dialogue_of(
+_MEETING = dialogue_of(
     "Anna: OK, shall we use rubber buttons then?",
     "Bo: Yes, sounds good.",
     "Anna: Bo, can you send the *minutes* to the team by Friday?",
@@ -51,6 +67,13 @@ MEETING = dialogue_of(
     "Anna: Who pays for the buttons and the remote control?",
     "Bo: I don't know. The remote control is expensive.",
     id="m1",
+)
+MEETING = scored(
+    _MEETING,
+    decisions=["rubber"],
+    actions=["minutes", "supplier"],
+    questions=["Who pays"],
+    owner=["supplier"],
 )
 MINUTES = summary_of(
     "The group decided to use rubber buttons.",

@@ -1,7 +1,7 @@
 """Filling: the form's order, whole statements, nothing invented, nothing lost silently."""
 
 import pytest
-from tests.forms.samples import MEETING, MINUTES, dialogue_of, span, summary_of
+from tests.forms.samples import MEETING, MINUTES, dialogue_of, scored, span, summary_of
 
 from dialogist.forms.fill import fill
 from dialogist.forms.form_file import bundled_forms, load_form, parse_form
@@ -28,13 +28,13 @@ def test_minutes():
     assert texts(filled, "Attendees") == ["Anna", "Bo", "Cy"]
     assert texts(filled, "Summary") == [s.text for s in MINUTES.statements]
     assert texts(filled, "Decisions") == [
-        'Anna: "OK, shall we use rubber buttons then?" – Bo: "Yes, sounds good."'
+        "Anna: “OK, shall we use rubber buttons then?” – Bo: “Yes, sounds good.”"
     ]
     actions = filled.sections[3].entries
     assert [(e.owner, e.text, e.deadline, e.origin, e.verdict) for e in actions] == [
-        ("Bo", 'Anna: "Bo, can you send the *minutes* to the team by Friday?" – '
-         'Bo: "Sure, I will."', "by Friday", "dialogue", "quoted"),
-        ("Cy", 'Cy: "I\'ll call the supplier tomorrow morning."', "tomorrow morning", "dialogue",
+        ("Bo", "Anna: “Bo, can you send the *minutes* to the team by Friday?” – "
+         "Bo: “Sure, I will.”", "by Friday", "dialogue", "quoted"),
+        ("Cy", "Cy: “I'll call the supplier tomorrow morning.”", "tomorrow morning", "dialogue",
          "quoted"),
     ]  # fmt: skip
     assert (filled.left_out, filled.notes) == ((), ())
@@ -114,23 +114,30 @@ def test_an_empty_section_never_reads_as_if_nothing_had_been_said_of_it():
     sections = {s.title: s for s in fill(NOTHING, visit, load_form("clinical")).sections}
     [entry] = sections["Allergies"].entries
     assert entry.text == (
-        'Doctor: "Do you have any allergies?" – Patient: "Penicillin. I got a rash as a child."'
+        "Doctor: “Do you have any allergies?” – Patient: “Penicillin. I got a rash as a child.”"
     )
-    assert [s.utterance for s in entry.evidence] == [1, 0]
+    assert [s.utterance for s in entry.evidence] == [0, 1]
     assert sections["Medications"].says == "Mentioned, not extracted: see [4]"
     assert "Past surgical history" not in sections
     assert sections["Plan"].says == "Not found: read the dialogue."
 
 
-def test_what_was_done_is_not_told_again_as_the_outcome_and_a_quote_stands_once():
-    call = ["Agent: How can I help?", "Bo: I was charged twice.", "Agent: I've refunded the fee."]
-    filled = fill(NOTHING, dialogue_of(*call), load_form("ticket"))
-    assert texts(filled, "What was done") == ['Agent: "I\'ve refunded the fee."']
-    assert filled.sections[2].says == "As under 'What was done'."
-    said = ["Customer: My internet is down.", "Agent: I will send a technician on Monday."]
-    [outcome] = fill(NOTHING, dialogue_of(*said * 3), load_form("ticket")).sections[2].entries
-    assert outcome.text == 'Agent: "I will send a technician on Monday."'
-    assert len(outcome.evidence) == 3
+def test_what_was_done_is_not_told_again_as_the_outcome_nor_the_outcome_as_a_decision():
+    call = dialogue_of(
+        "Agent: How can I help?", "Bo: I was charged twice.", "Agent: I've refunded the fee.",
+        "Bo: I will stay with you then, for another year.",
+    )  # fmt: skip
+    refund, stay = "I've refunded", "another year"
+    scored(call, done=[refund], outcome=[refund], decisions=[stay])
+    filled = fill(NOTHING, call, load_form("ticket"))
+    titled = {section.title: section for section in filled.sections}
+    assert texts(filled, "What was done") == ["Agent: “I've refunded the fee.”"]
+    assert titled["Outcome"].says == "As under 'What was done'."
+    assert len(texts(filled, "Agreed")) == 1
+    scored(call, outcome=[refund, stay], decisions=[stay])
+    filled = fill(NOTHING, call, load_form("ticket"))
+    assert len(texts(filled, "Outcome")) == 2
+    assert "Agreed" not in [section.title for section in filled.sections]
 
 
 def test_what_the_plan_tells_is_no_history():
@@ -141,24 +148,10 @@ def test_what_the_plan_tells_is_no_history():
     form = form_of(
         f"title: {label}, source: key_points, labels: [present]", "title: Plan, source: actions"
     )
-    filled = fill(summary, dialogue_of(*(f"Doctor: {text}" for text in said)), form)
+    visit = scored(dialogue_of(*(f"Doctor: {text}" for text in said)), actions=["lisinopril"])
+    filled = fill(summary, visit, form)
     assert texts(filled, label) == ["Your knee is swollen."]
     assert len(texts(filled, "Plan")) == 1
-
-
-def test_what_a_doctor_tells_a_patient_to_do_is_planned_and_an_examination_is_not():
-    said = dialogue_of(
-        "Doctor: Take a deep breath. Take your shirt off, please. Good, take it easy.",
-        "Doctor: Please take the syrup in the evening instead. Do you have a fever?",
-        "Patient: No. Take two a day, my sister said.",
-        "Doctor: Stop the aspirin. Avoid the gym for a week.",
-    )
-    plan = fill(NOTHING, said, form_of("title: Plan, source: actions")).sections[0]
-    assert [(entry.owner, entry.text) for entry in plan.entries] == [
-        ("Patient", 'Doctor: "Please take the syrup in the evening instead."'),
-        ("Patient", 'Doctor: "Stop the aspirin."'),
-        ("Patient", 'Doctor: "Avoid the gym for a week."'),
-    ]
 
 
 def test_fields_and_profile():
@@ -177,8 +170,9 @@ def test_a_focus_chooses_among_the_entries():
     talk = dialogue_of(
         "Bo: Okay, I'll book the hotel by June 3.", "Ann: I'll tell finance tomorrow."
     )
+    scored(talk, actions=["hotel", "finance"], owner=["hotel", "finance"])
     filled = fill(NOTHING, talk, load_form("meeting"), focus="Bo")
-    assert texts(filled, "Actions") == ['Bo: "Okay, I\'ll book the hotel by June 3."']
+    assert texts(filled, "Actions") == ["Bo: “Okay, I'll book the hotel by June 3.”"]
     assert filled.notes == ("entries that are not about Bo are left out: 1",)
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from tests.forms.samples import MEETING, MINUTES, dialogue_of, summary_of
+from tests.forms.samples import MEETING, MINUTES, dialogue_of, scored, summary_of
 
 from dialogist.forms.fill import (
     Entry,
@@ -23,13 +23,13 @@ def test_text():
     assert form_as_text(FILLED, MEETING.utterances) == (
         "Title: Buttons, remote control [1] [6]\n"
         "Attendees: Anna, Bo, Cy\n"
-        '\nDecisions\n- Anna: "OK, shall we use rubber buttons then?" – Bo: "Yes, sounds good." '
+        "\nDecisions\n- Anna: “OK, shall we use rubber buttons then?” – Bo: “Yes, sounds good.” "
         "[1] [2]\n"
-        '\nActions\n- Anna: "Bo, can you send the *minutes* to the team by Friday?" – '
-        'Bo: "Sure, I will." [3] [4]\n'
-        '- Cy: "I\'ll call the supplier tomorrow morning." [5]\n'
-        '\nOpen questions\n- Anna: "Who pays for the buttons and the remote control?" – '
-        'Bo: "I don\'t know." [6] [7]\n'
+        "\nActions\n- Anna: “Bo, can you send the *minutes* to the team by Friday?” – "
+        "Bo: “Sure, I will.” [3] [4]\n"
+        "- Cy: “I'll call the supplier tomorrow morning.” [5]\n"
+        "\nOpen questions\n- Anna: “Who pays for the buttons and the remote control?” – "
+        "Bo: “I don't know.” [6] [7]\n"
         "\nSummary\n- The group decided to use rubber buttons. (unverified) [1]\n"
         '    [1] Anna: "OK, shall we use rubber buttons then?"\n'
         "- Cy will call the supplier. (unverified) [5]\n"
@@ -41,7 +41,7 @@ def test_text():
 def test_markdown_is_escaped_and_lists_what_it_refers_to():
     text = form_as_markdown(FILLED, MEETING.utterances)
     assert text.startswith("# m1\n\n**Title**: Buttons, remote control [1] [6]\n")
-    assert '- Anna: "Bo, can you send the \\*minutes\\* to the team by Friday?" – Bo' in text
+    assert "- Anna: “Bo, can you send the \\*minutes\\* to the team by Friday?” – Bo" in text
     evidence = text.partition("## Evidence\n\n")[2].splitlines()
     assert evidence[2] == (
         "- [3] **Anna**: Bo, can you send the \\*minutes\\* to the team by Friday?"
@@ -88,9 +88,10 @@ def test_a_cell_has_no_verdicts_and_says_where_the_outcome_stands():
         "Tom: I was charged twice for order AB-20931 and for order AB-20932.",
         "Agent: I have refunded the fee. I'll check the rest on April 2.",
     )
+    scored(said, done=["refunded"], outcome=["refunded"])
     filled = fill(summary_of("Tom pays."), said, load_form("ticket"))
     cells = {section.title: section_as_cell(section) for section in filled.sections}
-    assert cells["What was done"] == 'Agent: "I have refunded the fee."'
+    assert cells["What was done"] == "Agent: “I have refunded the fee.”"
     assert cells["Outcome"] == "As under 'What was done'."
     assert cells["Summary"] == "Tom pays."
     assert cells["Order"] == "AB-20931 or AB-20932 (the dialogue has several)"

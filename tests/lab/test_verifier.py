@@ -41,23 +41,10 @@ TALK = Dialogue(
     ),
     id="t1",
 )
+
+
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-
-
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny encoder."""
-    folder = tmp_path_factory.mktemp("encoder")
-    vocabulary = [*MARKS, *"abcdefghijklmnopqrstuvwxyz0123456789.,:?"]
-    vocabulary += [f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789"]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    torch.manual_seed(1)
-    config = transformers.BertConfig(
-        **SIZES, intermediate_size=16, max_position_embeddings=512, vocab_size=len(vocabulary)
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +71,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.filterwarnings("default")  # of the exporter, about itself
-def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path: Path) -> None:
+def test_it_is_trained_and_the_tool_reads_it(
+    tiny_encoder: Path, corpus: Path, tmp_path: Path
+) -> None:
     statements, output = corpus / "w01.jsonl.statements", tmp_path / "verifier"
 
     def run(epochs: int) -> str:
         command = [sys.executable, "-m", "dialogist_lab.verifier", str(statements)]
-        command += ["--corpus", str(corpus), "--start", str(start), "--output", str(output)]
+        command += ["--corpus", str(corpus), "--start", str(tiny_encoder), "--output", str(output)]
         command += [
             "--epochs",
             str(epochs),
@@ -102,20 +91,20 @@ def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path
 
     assert "2 dialogues, 4 statements" in run(2)  # woz is public, and --data not given
     assert "epoch" not in run(2)  # the checkpoint has both epochs
-    network = VerifierNetwork(start)
+    network = VerifierNetwork(tiny_encoder)
     kept = load_file(tmp_path / "checkpoint.safetensors")
     mark = "network."
     network.load_state_dict({n.removeprefix(mark): v for n, v in kept.items() if mark in n})
     verifier = LocalVerifier(output)
     judged = list(read_judged([statements], corpus, None))
-    encoder = StatementEncoder((start / "vocab.txt").read_text().split("\n"))
+    encoder = StatementEncoder()
     passes = Passes(encoder, judged[:1]).of(cited=1.0)
     expected = logits_of(network, passes)
     claims = [(s.text, s.lines) for s in judged[0].statements]
     chances = verifier.probabilities(judged[0].dialogue, claims)
     assert chances.shape == (3, len(LABELS))
     np.testing.assert_allclose(chances.sum(1), 1, rtol=1e-4)
-    export_verifier(network, Calibration(1.0, 0.0, 0.9, 0.1), start, output)
+    export_verifier(network, Calibration(1.0, 0.0, 0.9, 0.1), tiny_encoder, output)
     verifier = LocalVerifier(output)
     assert verifier.thresholds == (0.9, 0.1)
     chances = verifier.probabilities(judged[0].dialogue, claims)
@@ -123,12 +112,12 @@ def test_it_is_trained_and_the_tool_reads_it(start: Path, corpus: Path, tmp_path
 
 
 def test_an_interrupted_training_ends_as_if_it_had_not_been(
-    start: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_encoder: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = list(read_judged([corpus / "w01.jsonl.statements"], corpus, None))
-    encoder = StatementEncoder((start / "vocab.txt").read_text().split("\n"))
+    encoder = StatementEncoder()
     passes, torn = Passes(encoder, judged), tmp_path / "torn"
-    whole = train_verifier(start, passes, 2, 1, tmp_path / "whole").state_dict()
+    whole = train_verifier(tiny_encoder, passes, 2, 1, tmp_path / "whole").state_dict()
     keep = verifier_training._keep
 
     def killed(*values: Any) -> None:
@@ -138,8 +127,8 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     with monkeypatch.context() as patch:
         patch.setattr(verifier_training, "_keep", killed)
         with pytest.raises(KeyboardInterrupt):
-            train_verifier(start, passes, 2, 1, torn)
-    again = train_verifier(start, passes, 2, 1, torn).state_dict()
+            train_verifier(tiny_encoder, passes, 2, 1, torn)
+    again = train_verifier(tiny_encoder, passes, 2, 1, torn).state_dict()
     assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 

@@ -4,14 +4,14 @@ Its text, Markdown and cells of a table count utterances from 1.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from dialogist.forms.extraction import Extracted, extract, title_of
+from dialogist.forms.extraction import Finding, answers_in, extract, headline_of, title_of
 from dialogist.forms.form_file import FieldSource, FieldType, Form, FormSection
 from dialogist.forms.key_points import LabelledSentence, load_pack
-from dialogist.forms.sentences import Finding, Talk, quote
+from dialogist.forms.section_network import SECTIONS
 from dialogist.forms.typed_fields import TypedValue, Values, has_cue
 from dialogist.language.detection import language_of
 from dialogist.plain_text import PROVED, labels_of, plain, printable, quotations, verdict_of
@@ -31,10 +31,8 @@ from dialogist.records import (
 FORM_SCHEMA_VERSION = 3
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
-_EXTRACTED: tuple[FieldSource, ...] = (
-    "issue", "done", "outcome", "decisions", "actions", "questions",
-)  # fmt: skip
-"""The sources that rules fill from the dialogue: the fields of `Extracted`."""
+_TOLD_BEFORE: Mapping[FieldSource, str] = {"outcome": "done", "decisions": "outcome"}
+"""What a form tells once, where it has both: what was done is no outcome beside it."""
 _QUOTED = re.compile(r'["“](.+?)["”]')
 _HELD = 0.7  # of what a statement rests on
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
@@ -144,7 +142,7 @@ class _Filler:
         self.unfocused = 0
         self.statements = _labelled(summary.statements, form)
         asked = {section.source for section in form.sections}
-        self.extracted = extract(dialogue) if asked & set(_EXTRACTED) else Extracted()
+        self.extracted = extract(dialogue) if asked & set(SECTIONS) else {}
         self.values = Values(dialogue) if "field" in asked else None
 
     def sections(self) -> Iterator[FilledSection]:
@@ -196,7 +194,8 @@ class _Filler:
         if source == "key_points":
             return written + self._key_points(section), False
         if source == "headline":
-            return written, False
+            text, spans = ("", ()) if written else headline_of(self.dialogue)
+            return written or [Entry(text, "dialogue", spans, "quoted")] * bool(text), False
         return written or self._quoted(section), False
 
     def _focused(self, entries: list[Entry]) -> list[Entry]:
@@ -232,7 +231,7 @@ class _Filler:
         spans = [
             span
             for source in sources & {"actions", "decisions"}
-            for finding in getattr(self.extracted, source)
+            for finding in self.extracted[source]
             for span in finding.evidence
         ]
         return bool(statement.evidence) and all(
@@ -246,17 +245,11 @@ class _Filler:
         )
 
     def _quoted(self, section: FormSection) -> list[Entry]:
-        """What the dialogue says; what was done is not told again as outcome, each quote once."""
-        told: Sequence[Finding] = ()
-        if section.source == "outcome" and any(s.source == "done" for s in self.form.sections):
-            told = self.extracted.done
-        once: dict[tuple[str, str], Finding] = {}
-        for finding in getattr(self.extracted, section.source):
-            first = once.get((finding.owner, finding.text))
-            again = (*first.evidence, *finding.evidence) if first else finding.again
-            if finding not in told:
-                once[finding.owner, finding.text] = replace(first or finding, again=again)
-        return [_found(finding) for finding in once.values()]
+        """What the dialogue says, and no section of what was done or how it ended told before."""
+        before = _TOLD_BEFORE.get(section.source, "")
+        is_told = any(other.source == before for other in self.form.sections)
+        told = self.extracted[before] if is_told else ()
+        return [_found(one) for one in self.extracted[section.source] if one not in told]
 
     def _profile(self, section: FormSection) -> Iterator[Entry]:
         """Fields of the user profile; the name of a field that alone is asked for says nothing."""
@@ -275,7 +268,7 @@ class _Filler:
             named = [n for n, one in utterances if has_cue(one.text, section.cues)][:_NAMED]
             places = "".join(f" [{number}]" for number in named)
             return f"Mentioned, not extracted: see{places}" if named else ""
-        if section.source == "outcome" and self.extracted.outcome:
+        if section.source == "outcome" and self.extracted["outcome"]:
             titles = [s.title for s in self.form.sections if s.source == "done"]
             return f"As under '{titles[0]}'." if titles else ""
         return ""
@@ -297,7 +290,7 @@ class _Filler:
         if self.unfocused:
             yield f"entries that are not about {self.focus} are left out: {self.unfocused}"
         text = "\n".join(u.text for u in self.dialogue.utterances)
-        is_asked = any(section.source in _EXTRACTED for section in self.form.sections)
+        is_asked = any(section.source in SECTIONS for section in self.form.sections)
         if is_asked and text.strip() and language_of(text) != "en":
             yield (
                 "decisions, actions, outcomes and open questions are found in English only: the "
@@ -363,18 +356,6 @@ def _found(finding: Finding) -> Entry:
 def _valued(places: Sequence[TypedValue]) -> Entry:
     evidence = tuple(EvidenceSpan(v.utterance, v.start, v.end) for v in places)
     return Entry(places[-1].text, "dialogue", evidence, type=places[-1].type)
-
-
-def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Finding]:
-    """Each question that names a cue, with all that its answer says.
-
-    An empty section must not read as if nothing had been said: "Any allergies?" - "Penicillin."
-    """
-    talk = Talk.of(dialogue)
-    for sentence in talk.all():
-        reply = talk.reply(sentence)
-        if reply and sentence.text.endswith("?") and has_cue(sentence.text, cues):
-            yield quote(sentence, talk.joined(reply[0], reply[-1]))
 
 
 # A filled form as text, as Markdown and as the cells of a table.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
-from dialogist.forms.sentences import Talk
 from dialogist.language.entities import find_entities
 from dialogist.language.quantities import whens_in
 from dialogist.language.reading import reading_of
+from dialogist.language.roles import served_in
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue
 
@@ -109,7 +109,8 @@ class Values:
     """All values of a dialogue by type, found once."""
 
     def __init__(self, dialogue: Dialogue) -> None:
-        self._talk = Talk.of(dialogue)
+        self._speakers = [u.speaker for u in dialogue.utterances]
+        self._served = served_in(dialogue)
         reading = reading_of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
         self._counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -219,7 +220,7 @@ class Values:
 
         "Reach us at ...", "write to ..." of those who serve; "your hotline" of others.
         """
-        if self._talk.dialogue.utterances[value.utterance].speaker in self._talk.served:
+        if self._speakers[value.utterance] in self._served:
             return re.search(r"\byours?\b", near, re.I) is not None
         return _OURS.search(near) is not None and not _YOURS.search(near)
 

@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
-from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.grounding import claim_of
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.verification import Judgement
 from dialogist.language.detection import language_of
+from dialogist.language.wordpiece import END, FIRST, piece_ids
 from dialogist.records import Dialogue, Statement
 
 BUNDLED_VERIFIER = Path(__file__).parent.parent / "assets" / "verifier"
-MODEL, VOCABULARY = "verifier.onnx", "vocabulary.txt"
+MODEL = "verifier.onnx"
 
 LABELS: Mapping[str, str] = {
     "true": "",
@@ -68,24 +67,7 @@ class EncodedStatements(NamedTuple):
 
 
 class StatementEncoder:
-    """Dialogues and statements as tokens, by the vocabulary of BERT (WordPiece, lower case)."""
-
-    def __init__(self, vocabulary: Sequence[str]) -> None:
-        ids = {piece: number for number, piece in enumerate(vocabulary)}
-        self._tokenizer = tokenizers.Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-        self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-        self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        self._first, self._end = ids["[CLS]"], ids["[SEP]"]
-
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Where the tokens of a text begin and end."""
-        tokens = self._tokenizer.encode(text, add_special_tokens=False)
-        return [(start, end) for start, end in tokens.offsets]
-
-    def _ids(self, text: str) -> list[int]:
-        whole = text.encode(errors="replace").decode()  # halves of characters are in no vocabulary
-        ids: list[int] = self._tokenizer.encode(whole, add_special_tokens=False).ids
-        return ids
+    """Dialogues and statements as tokens."""
 
     def encoded(
         self, dialogue: Dialogue, claims: Sequence[tuple[str, Sequence[int]]]
@@ -93,7 +75,7 @@ class StatementEncoder:
         """Passes over the claims, each the text of a statement and the numbers of its lines: which
         claims, and what the network reads."""
         lines = [
-            _middle_left_out(self._ids(f"{u.speaker}: {u.text}"), _LINE)
+            _middle_left_out(piece_ids(f"{u.speaker}: {u.text}"), _LINE)
             for u in dialogue.utterances
         ]
         first, shown = 0, set[int]()
@@ -114,14 +96,14 @@ class StatementEncoder:
         claims: Sequence[tuple[str, Sequence[int]]],
         numbers: range,
     ) -> tuple[range, EncodedStatements]:
-        memory = [self._first, *(i for n in sorted(shown) for i in (*lines[n], self._end))]
+        memory = [FIRST, *(i for n in sorted(shown) for i in (*lines[n], END))]
         parts, types, heard = [memory], [0] * len(memory), set(memory)
         for number in numbers:
             text, cited = claims[number]
-            own = _middle_left_out(self._ids(text), LONGEST_STATEMENT)
-            rest = [i for n in cited for i in (*lines[n], self._end)][:_LINES]
-            parts.append([self._first, *own, self._end, *rest])
-            near, asked = set(rest), {*own, self._end}
+            own = _middle_left_out(piece_ids(text), LONGEST_STATEMENT)
+            rest = [i for n in cited for i in (*lines[n], END)][:_LINES]
+            parts.append([FIRST, *own, END, *rest])
+            near, asked = set(rest), {*own, END}
             types += [1, *(1 if i in near else 2 if i in heard else 3 for i in own), 1]
             types += [4 if i in asked else 5 for i in rest]
         sizes = [len(part) for part in parts]
@@ -174,15 +156,13 @@ class LocalVerifier:
         known: Mapping[str, Any] = self._session.get_modelmeta().custom_metadata_map
         self.thresholds: tuple[float, float] = tuple(json.loads(known["thresholds"]))
         """The chances from which on a statement is supported, and up to which it is refused."""
-        vocabulary = (folder / VOCABULARY).read_text(encoding="utf-8").split("\n")
-        self._encoder = StatementEncoder(vocabulary)
 
     def probabilities(
         self, dialogue: Dialogue, claims: Sequence[tuple[str, Sequence[int]]]
     ) -> NDArray[np.float32]:
         """(S, `LABELS`): how likely each claim, a text and the numbers of its lines, is what."""
         parts = [np.zeros((0, len(LABELS)), np.float32)]
-        for _, encoded in self._encoder.encoded(dialogue, claims):
+        for _, encoded in StatementEncoder().encoded(dialogue, claims):
             parts += self._session.run(None, encoded._asdict())
         return np.concatenate(parts)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from dialogist.grounding.local_verifier import VOCABULARY, StatementEncoder
+from dialogist.grounding.local_verifier import StatementEncoder
 from dialogist.language.tokens import counted
 from dialogist_lab.finetuning import minilm_folder
 from dialogist_lab.verifier.export import calibrated, export_verifier
@@ -36,8 +36,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     start = arguments.start or minilm_folder()
-    vocabulary = (start / "vocab.txt").read_text(encoding="utf-8").strip("\n")
-    encoder = StatementEncoder(vocabulary.split("\n"))
+    encoder = StatementEncoder()
     judged = list(read_judged(arguments.files, arguments.corpus, arguments.data))
     train = [one for one in judged if one.writer not in VALIDATION]
     validation = Passes(encoder, [one for one in judged if one.writer in VALIDATION])
@@ -49,7 +48,6 @@ def main() -> None:
     labels = torch.tensor([label for one in passes for label in one.labels])
     calibration = calibrated(logits_of(network, passes), labels)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / VOCABULARY).write_text(vocabulary, encoding="utf-8")
     export_verifier(network, calibration, start, arguments.output)
     statements = sum(len(one.statements) for one in train)
     print(f"{counted(len(train), 'dialogues')}, {counted(statements, 'statements')}, {calibration}")

@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dialogist.grounding.local_verifier import LABELS, MODEL, EncodedStatements
+from dialogist_lab.onnx_files import write_onnx
 from dialogist_lab.verifier.verifier_training import VerifierNetwork
 
 PRECISION = 0.95
@@ -88,32 +88,13 @@ def export_verifier(
     network: VerifierNetwork, calibration: Calibration, start: Path, folder: Path
 ) -> None:
     """Write `MODEL` into a folder. ``start``: the folder of its encoder."""
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
     plain = VerifierNetwork(start, attention="eager")  # the only one that the exporter knows
     plain.load_state_dict(network.state_dict())
-    module = _Exported(plain.eval(), calibration).eval()
-    sample = tuple(
-        map(torch.tensor, ([5, 6, 7, 8], [2, 0, 1, 0], [0, 1, 1, 2], [0, 1, 2, 1], [1, 3]))
-    )
-    tokens, statements = (torch.export.Dim(name, min=1) for name in ("tokens", "statements"))
-    shapes = (*[{0: tokens}] * 4, {0: statements})
-    with TemporaryDirectory() as temporary:
-        whole, small = Path(temporary) / "whole.onnx", Path(temporary) / MODEL
-        torch.onnx.export(
-            module,
-            sample,
-            whole,
-            input_names=list(EncodedStatements._fields),
-            output_names=["chances"],
-            dynamic_shapes=shapes,
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-        quantize_dynamic(whole, small, weight_type=QuantType.QInt8, per_channel=True)
-        model = onnx.load(small)
-        entry = model.metadata_props.add()
-        entry.key, entry.value = "thresholds", json.dumps(calibration[2:])
-        onnx.save(model, folder / MODEL)
+    values = ([5, 6, 7, 8], [2, 0, 1, 0], [0, 1, 1, 2], [0, 1, 2, 1], [1, 3])
+    counted = ("tokens", "tokens", "tokens", "tokens", "statements")
+    sample = {
+        name: (torch.tensor(value), {0: what})
+        for name, value, what in zip(EncodedStatements._fields, values, counted, strict=True)
+    }
+    about = {"thresholds": json.dumps(calibration[2:])}
+    write_onnx(_Exported(plain, calibration), sample, ("chances",), folder / MODEL, about)

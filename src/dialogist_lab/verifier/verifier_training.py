@@ -23,6 +23,7 @@ from dialogist.grounding.local_verifier import (
     EncodedStatements,
     StatementEncoder,
 )
+from dialogist.language.wordpiece import wordpiece
 from dialogist_lab.verifier.corruption import corrupted
 from dialogist_lab.verifier.judged import JudgedDialogue
 
@@ -138,7 +139,7 @@ class Passes:
 
     def _mark(self, wrong: NDArray[np.int64], text: str, place: tuple[int, int] | None) -> None:
         """Which tokens of a statement are wrong, where that is known."""
-        offsets = self.encoder.offsets(text)
+        offsets = wordpiece().encode(text, add_special_tokens=False).offsets
         if place is not None and len(offsets) <= LONGEST_STATEMENT:
             for n, (start, end) in enumerate(offsets):
                 wrong[n] = int(start < place[1] and end > place[0])

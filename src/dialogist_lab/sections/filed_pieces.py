@@ -1,0 +1,156 @@
+"""What readers filed of dialogues, as targets of the candidates of a summary.
+
+Three kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifier.judged`.
+
+* corpus/pieces: ``pieces`` that the best summary tells, each with ``spans`` (utterance, start, end)
+  and perhaps the ``sections`` of a form that it belongs to, and the ``owner`` of an action. No
+  dialogue has pieces without sections and with them.
+* corpus/clauses: ``clauses``, each with its utterance, start, end, kind, worth, and perhaps which
+  others it ``changes``.
+* corpus/w*.jsonl: ``statements``, each with ``spans`` (turn, exact words); a ``key`` one is a fact,
+  what a later turn changes has the ``type`` stale.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from dialogist.forms.section_network import OUTPUTS, SECTIONS, Floats
+from dialogist.highlights.candidates import Candidate, candidates_of
+from dialogist.language.reading import Reading, reading_of
+from dialogist_lab.verifier.judged import dialogues_of
+
+KINDS = (
+    *("issue", "reason", "finding", "advice", "done", "offer", "acceptance", "refusal"),
+    *("withdrawal", "decision", "action", "outcome", "question"),
+)
+"""What clauses do: learned beside, they are many."""
+TARGETS = (*OUTPUTS, "worth", "key", *KINDS)
+UNKNOWN = -1.0
+
+_VALIDATION = 12  # of a hundred dialogues
+_MOST = 2  # the worth of what a summary must tell
+_HELD = 0.5  # of the letters of a span
+
+
+@dataclass(frozen=True, slots=True)
+class FiledDialogue:
+    """A reading with its candidates; of each (C, `TARGETS`) one, nought or `UNKNOWN`."""
+
+    reading: Reading
+    candidates: Sequence[Candidate]
+    targets: Floats
+
+    @property
+    def is_validation(self) -> bool:
+        """Whether training does not see it."""
+        return crc32(self.reading.dialogue.id.encode()) % 100 < _VALIDATION
+
+
+def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterator[FiledDialogue]:
+    """The dialogues of some files; those of public sets only where ``data`` is given.
+
+    Raises:
+        DataError: the dialogue of a line is in no file.
+    """
+    lines = (line for file in files for line in file.read_text(encoding="utf-8").split("\n"))
+    records = [json.loads(line) for line in lines if line]
+    by_name: dict[str, list[Any]] = {}
+    for record in records:
+        by_name.setdefault(record.get("dialogue") or f"corpus/{record['id']}", []).append(record)
+    known = dialogues_of(list(by_name), corpus, data)
+    for name, dialogue in known.items():
+        reading = reading_of(dialogue)
+        candidates = candidates_of(reading)
+        if not candidates:
+            continue
+        targets = np.full((len(candidates), len(TARGETS)), UNKNOWN, np.float32)
+        for record in by_name[name]:
+            kind = next(key for key in _FILL if key in record)
+            _FILL[kind](targets, reading, candidates, record)
+        yield FiledDialogue(reading, candidates, targets)
+
+
+def _fill_pieces(
+    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+) -> None:
+    """A candidate is a piece if most of its units are."""
+    holder = _holders(reading, candidates)
+    is_filed = any(piece.get("sections") for piece in record["pieces"])
+    targets[:, 0] = 0
+    if is_filed:
+        targets[:, 1 : 1 + len(SECTIONS)] = 0
+    for piece in record["pieces"]:
+        places = [holder.get((turn, start)) for turn, start, _ in piece["spans"]]
+        own = [place for place in places if place is not None]
+        if not own:
+            continue
+        number = max(set(own), key=own.count)
+        targets[number, 0] = 1
+        for name in piece.get("sections", ()):
+            if name in SECTIONS:
+                targets[number, OUTPUTS.index(name)] = 1
+        if owner := piece.get("owner"):
+            first = reading.units[candidates[number].units[0]].speaker
+            targets[number, OUTPUTS.index("owner")] = owner == first
+
+
+def _fill_clauses(
+    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+) -> None:
+    """A candidate does what its units do; it is stale if one of them is."""
+    holder = _holders(reading, candidates)
+    place, stale = TARGETS.index("worth"), TARGETS.index("stale")
+    targets[:, [place, stale, *range(len(TARGETS) - len(KINDS), len(TARGETS))]] = 0
+    numbers = [holder.get((turn, start)) for turn, start, *_ in record["clauses"]]
+    for number, (_, _, _, kind, worth, *more) in zip(numbers, record["clauses"], strict=True):
+        if number is None:
+            continue
+        targets[number, place] = max(targets[number, place], worth / _MOST)
+        if worth and kind in KINDS:
+            targets[number, TARGETS.index(kind, place)] = 1
+        for other in (more[0] if more else {}).get("changes", ()):
+            changed = numbers[other]
+            if changed not in (None, number) and not record["clauses"][other][4]:
+                targets[changed, stale] = 1
+
+
+def _fill_marks(
+    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+) -> None:
+    """A candidate is a fact, or stale, that has most of the letters of a span of it."""
+    marks = record["statements"]
+    wanted = {"key": [s for s in marks if s.get("key")]}
+    if stale := [s for s in marks if s.get("type") == "stale"]:
+        wanted["stale"] = stale
+    for name, statements in wanted.items():
+        column = targets[:, TARGETS.index(name)]
+        column[column == UNKNOWN] = 0
+        for turn, words in (span for s in statements for span in s["spans"]):
+            start = reading.dialogue.utterances[turn].text.find(words)
+            for number, one in enumerate(candidates):
+                units = (reading.units[unit] for unit in one.units)
+                held = sum(
+                    max(0, min(unit.end, start + len(words)) - max(unit.start, start))
+                    for unit in units
+                    if unit.turn == turn
+                )
+                if start >= 0 and held >= _HELD * len(words):
+                    column[number] = 1
+
+
+def _holders(reading: Reading, candidates: Sequence[Candidate]) -> dict[tuple[int, int], int]:
+    """The numbers of the candidates that hold units, by where these begin."""
+    return {
+        (reading.units[unit].turn, reading.units[unit].start): number
+        for number, one in enumerate(candidates)
+        for unit in one.units
+    }
+
+
+_FILL = {"pieces": _fill_pieces, "clauses": _fill_clauses, "statements": _fill_marks}

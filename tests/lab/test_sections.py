@@ -1,0 +1,101 @@
+"""Training of the network of sections: what dialogues teach, and that it learns it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dialogist.forms.section_network import OUTPUTS, SectionNetwork, windows_of
+from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
+from dialogist_lab.sections.section_training import (
+    ExportedSections,
+    SectionEncoder,
+    train_sections,
+)
+
+TURNS = [
+    ["Ann", "My boiler drips."],
+    ["Bo", "I could come on Friday, for 90 pounds."],
+    ["Ann", "On Friday I have to work the whole day."],
+    ["Bo", "Then I will come on Monday at nine."],
+]
+PIECES = [
+    {"spans": [[0, 0, 16]], "sections": ["issue"]},
+    {"spans": [[3, 0, 35]], "sections": ["outcome", "actions"], "owner": "Bo"},
+]
+CLAUSES = [
+    [0, 0, 16, "issue", 2],
+    [1, 0, 38, "offer", 0],
+    [3, 0, 35, "action", 2, {"changes": [1]}],
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a dialogue, and of what was chosen of it."""
+    folder = tmp_path_factory.mktemp("corpus")
+    files = {
+        "w1.jsonl": {"id": "d1", "turns": TURNS},
+        "pieces": {"dialogue": "corpus/d1", "pieces": PIECES},
+        "clauses": {"dialogue": "corpus/d1", "clauses": CLAUSES},
+        "public": {"dialogue": "woz/1", "pieces": PIECES},
+    }
+    for name, record in files.items():
+        (folder / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_what_chosen_pieces_and_clauses_teach(corpus: Path) -> None:
+    [chosen] = read_filed([corpus / name for name in ("pieces", "public")], corpus, None)
+    [labelled] = read_filed([corpus / "clauses"], corpus, None)  # woz is public: no data given
+    [both] = read_filed([corpus / "pieces", corpus / "clauses"], corpus, None)
+    assert (both.targets == np.maximum(chosen.targets, labelled.targets)).all()
+    texts = [one.text for one in chosen.candidates]
+    boiler, offer, last = (
+        next(i for i, text in enumerate(texts) if words in text)
+        for words in ("boiler", "90", "nine")
+    )
+    told = dict(zip(TARGETS[: len(OUTPUTS)], chosen.targets[last], strict=False))
+    assert told == {
+        "told": 1, "issue": 0, "done": 0, "outcome": 1, "decisions": 0, "actions": 1,
+        "questions": 0, "owner": 1, "stale": UNKNOWN,
+    }  # fmt: skip
+    assert chosen.targets[boiler, 1] == 1
+    assert chosen.targets[offer, 0] == 0
+    assert chosen.targets[offer, OUTPUTS.index("owner")] == UNKNOWN
+    assert (chosen.targets[:, len(OUTPUTS) :] == UNKNOWN).all()
+    assert labelled.targets[offer, len(OUTPUTS)] == 0
+    assert labelled.targets[last, len(OUTPUTS)] == 1
+    assert labelled.targets[last, TARGETS.index("action")] == 1
+    assert labelled.targets[offer, TARGETS.index("stale")] == 1
+    assert (labelled.targets[:, 0] == UNKNOWN).all()
+
+
+def test_it_learns(corpus: Path, tiny_encoder: Path) -> None:
+    [chosen] = read_filed([corpus / "pieces"], corpus, None)
+    network = SectionEncoder(tiny_encoder)
+    train_sections(network, [chosen] * 8, epochs=40, rate=3e-3)
+    [(_, window)] = windows_of(chosen.reading, chosen.candidates)
+    with torch.no_grad():
+        chances = ExportedSections(network)(*map(torch.from_numpy, window))[:, 0].numpy()
+    assert chances == pytest.approx(chosen.targets[:, 0], abs=0.2)
+
+
+@pytest.mark.filterwarnings("default")  # of the exporter, about itself
+def test_it_is_trained_and_the_tool_reads_it(
+    corpus: Path, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "sections.onnx"
+    command = [sys.executable, "-m", "dialogist_lab.sections", str(corpus / "pieces")]
+    command += ["--clauses", str(corpus / "clauses"), "--corpus", str(corpus), "--epochs", "1"]
+    command += ["--start", str(tiny_encoder), "--output", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [chosen] = read_filed([corpus / "pieces"], corpus, None)
+    scores = SectionNetwork(output).read(chosen.reading)
+    assert scores.chances.shape == (len(chosen.candidates), len(OUTPUTS))
+    assert ((scores.chances > 0) & (scores.chances < 1)).all()
