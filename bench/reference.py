@@ -156,7 +156,8 @@ def type_name(value: Mapping[str, Any]) -> str:
     """The type of a JSON value; objects are links."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        page = "summary-json.md" if name == "Summary" else ""  # it stands there alone
+        return f"[{name}]({page}#{name.lower()})"
     if "const" in value or "enum" in value:
         return " or ".join(f"`{v}`" for v in value.get("enum", [value.get("const")]))
     parts = value.get("anyOf") or value.get("oneOf")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dialogist.forms.section_network import OUTPUTS, SectionNetwork, windows_of
+from dialogist.forms.section_network import OUTPUTS, SectionNetwork, section_windows
 from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
 from dialogist_lab.sections.section_training import (
     ExportedSections,
@@ -79,7 +79,7 @@ def test_it_learns(corpus: Path, tiny_encoder: Path) -> None:
     [chosen] = read_filed([corpus / "pieces"], corpus, None)
     network = SectionEncoder(tiny_encoder)
     train_sections(network, [chosen] * 8, epochs=40, rate=3e-3)
-    [(_, window)] = windows_of(chosen.reading, chosen.candidates)
+    [(_, window)] = section_windows(chosen.reading, chosen.candidates)
     with torch.no_grad():
         chances = ExportedSections(network)(*map(torch.from_numpy, window))[:, 0].numpy()
     assert chances == pytest.approx(chosen.targets[:, 0], abs=0.2)

@@ -21,7 +21,7 @@ def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
         for method, route in methods.items():
             assert f'<h2 id="{route["operationId"]}"><code>{method.upper()} {path}<' in shown.text
     assert set(re.findall(r'(?:src|href)="([^"#][^"]*)"', shown.text)) <= {
-        *("/", "/reviews", "/quality", "/openapi.json", "/static/icon.svg"),
+        *("/", "/forms", "/reviews", "/quality", "/openapi.json", "/static/icon.svg"),
         *("/static/page.css", "/static/page.js"),
     }
     assert "<td>header</td><td>string</td>" in shown.text

@@ -110,12 +110,14 @@ def service(folder: Path) -> Iterator[tuple[str, str]]:
         port = free.getsockname()[1]
     store = f"sqlite:///{folder / 'store.db'}"
     command = [sys.executable, "-m", "dialogist", "serve", "--port", str(port), "--store", store]
+    environment = {**os.environ, "DIALOGIST_HOME": str(folder)}
     with (folder / "service.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    first = folder / "first-key"
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
-            key = re.search(r"#key=(\S+)", (folder / "service.log").read_text())
+            key = re.search(r"#key=(\S+)", first.read_text() if first.exists() else "")
             try:
                 urlopen(f"{address}/healthz", timeout=2).close()
             except (URLError, OSError):

@@ -53,7 +53,7 @@ class SectionChances(NamedTuple):
         return self.chances[:, OUTPUTS.index(output)]
 
 
-def windows_of(
+def section_windows(
     reading: Reading, candidates: Sequence[Candidate]
 ) -> Iterator[tuple[list[int], SectionWindow]]:
     """The windows of a dialogue, each with the numbers of its candidates."""
@@ -101,7 +101,7 @@ class SectionNetwork:
         candidates = candidates_of(reading)
         chances = np.zeros((len(candidates), len(OUTPUTS)), np.float32)
         seen = np.zeros((len(candidates), 1), np.float32)
-        for numbers, window in windows_of(reading, candidates):
+        for numbers, window in section_windows(reading, candidates):
             chances[numbers] += self._session.run(None, window._asdict())[0]
             seen[numbers] += 1
         chances /= np.maximum(seen, 1)

@@ -463,7 +463,7 @@ async def send_again(request: Request, identity: Identity) -> Response:
 
 
 @router.get("/forms")
-async def list_forms(request: Request) -> Response:
+async def show_forms(request: Request) -> Response:
     """Show the forms, and the text of one to begin with."""
     service, _ = await guards.authorized(request, "summaries")
     like = request.query_params.get("like", "")

@@ -15,7 +15,7 @@ from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
 from dialogist.service.requests import record_of
 from dialogist.service.reviewed_text import PLACES, shown_parts, text_with_headings
 
-_LONG = 6  # statements; a section of more is folded
+_LONG, _SHOWN = 6, 10  # statements: of a section, and of all before it; what has more is folded
 _COLOURS = 6  # of speakers, in page.css
 _HEADING = re.compile(r"# +(.*)")
 _TAKEN = re.compile(r"^(\\*#)")  # how a statement begins that would be taken for a heading
@@ -97,12 +97,13 @@ def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
 def _sections(statements: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
     """Statements that stand together under a title."""
     grouped = ((title, list(told)) for title, told in groupby(statements, lambda one: one.heading))
-    return [
-        SimpleNamespace(
-            title=title, statements=told, is_value=told[0].is_value, is_open=len(told) <= _LONG
-        )
-        for title, told in grouped
-    ]
+    sections, shown = list[SimpleNamespace](), 0
+    for title, told in grouped:
+        is_open = len(told) <= _LONG and (not sections or shown + len(told) <= _SHOWN)
+        shown += len(told)
+        values = {"statements": told, "is_value": told[0].is_value, "is_open": is_open}
+        sections.append(SimpleNamespace(title=title, **values))
+    return sections
 
 
 def _statement(

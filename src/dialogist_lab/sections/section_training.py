@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertModel
 
-from dialogist.forms.section_network import OUTPUTS, Floats, SectionWindow, windows_of
+from dialogist.forms.section_network import OUTPUTS, Floats, SectionWindow, section_windows
 from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue
 
 LAYERS = 3
@@ -88,7 +88,7 @@ def train_sections(
     samples = [
         _Sample(window, one.targets[numbers])
         for one in dialogues
-        for numbers, window in windows_of(one.reading, one.candidates)
+        for numbers, window in section_windows(one.reading, one.candidates)
     ]
     new = [w for n, w in network.named_parameters() if not n.startswith("encoder.")]
     optimizer = torch.optim.AdamW(
