@@ -63,7 +63,7 @@ def test_a_deadline_is_told_and_its_dialogue_is_not_begun(engine):
             writer.go.set()
             return late, await first, await post(client, {**CALL, "timeout_ms": 5000})
 
-    late, first, after = ask(engine, conversation, writer, deadline_seconds=0.5)
+    late, first, after = ask(engine, conversation, writer, deadline_seconds=2)
     assert (late.status_code, late.json()["code"]) == (504, "deadline")
     assert first.status_code == 504
     assert after.status_code == 200

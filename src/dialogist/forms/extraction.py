@@ -25,7 +25,7 @@ _LEAST = {
 }  # fmt: skip
 _ALWAYS = {"issue": 0.1, "outcome": 0.1}
 """Every dialogue has these: the best piece is told from this chance on."""
-_STALE = 2.0  # what the chance that something later changes it costs a piece, of its own
+_STALE = 0.5  # what the chance that something later changes it costs a piece, of its own
 _HEADLINE = 12  # words
 _SPOKEN = re.compile(r"\S*\w\S*")
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
