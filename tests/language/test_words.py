@@ -4,7 +4,6 @@ import pytest
 
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import (
-    bases_of,
     count_words,
     counted,
     sentence_spans,
@@ -25,7 +24,6 @@ def test_tokens():
     assert [token.base for token in tokens] == ["#person1#", "said", ":", "ann", "here", "…"]
     assert [token.ending for token in tokens if token.ending] == ["'s"]
     assert [text[t.start : t.end] for t in tokens if t.capital] == ["Ann’s"]
-    assert bases_of("Ann's Here.") == ["ann", "here", "."]
 
 
 @pytest.mark.parametrize(

@@ -100,16 +100,16 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
     clauses = list(dict.fromkeys(clauses))
     room, parts, spans = _HEADLINE, list[str](), list[EvidenceSpan]()
     for n, i in enumerate(clauses):
-        unit = reading.units[i]
-        words = list(_SPOKEN.finditer(unit.text))
+        [(_, [said])] = quoted_parts(reading, (i,))  # without "Hi,"
+        text = reading.texts[said.utterance]
+        words = list(_SPOKEN.finditer(text, said.start, said.end))
         others = sum(min(_HEADLINE // 2, reading.units[j].words) for j in clauses[n + 1 :])
         kept = words[: room - others]
         room -= len(kept)
-        text = unit.text[kept[0].start() : kept[-1].end()].rstrip(" ,;:.!")
-        parts.append(f"“{text}{'…' if len(kept) < len(words) else ''}”")
-        spans.append(
-            EvidenceSpan(unit.turn, unit.start + kept[0].start(), unit.start + kept[-1].end())
-        )
+        start, end = kept[0].start(), kept[-1].end()
+        shown = text[start:end].rstrip(" ,;:.!")
+        parts.append(f"“{shown}{'…' if len(kept) < len(words) else ''}”")
+        spans.append(EvidenceSpan(said.utterance, start, end))
     return " – ".join(parts), tuple(spans)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.highlights.candidates import Candidate, candidates_of
+from dialogist.highlights.features import Matrix
 from dialogist.language.reading import Reading, reading_of
 from dialogist.language.wordpiece import END, FIRST, piece_ids
 from dialogist.records import Dialogue
@@ -30,15 +31,13 @@ _WINDOW = 500  # tokens
 _LABEL, _CLAUSE = 8, 120  # tokens of a speaker's name, and of a clause
 _SHARED = 3  # the part of a window that the next one begins with is one of so many
 
-Floats = NDArray[np.float32]
-
 
 class SectionWindow(NamedTuple):
     """What the network reads at a time: token ids (T,), of candidates which share each token is of
     their mean (C, T), and their first tokens (C,)."""
 
     ids: NDArray[np.int64]
-    shares: Floats
+    shares: Matrix
     firsts: NDArray[np.int64]
 
 
@@ -46,9 +45,9 @@ class SectionChances(NamedTuple):
     """The candidates of a dialogue, and how likely each is what: (C, `OUTPUTS`)."""
 
     candidates: Sequence[Candidate]
-    chances: Floats
+    chances: Matrix
 
-    def of(self, output: str) -> Floats:
+    def of(self, output: str) -> Matrix:
         """(C,): how likely the candidates are one of `OUTPUTS`."""
         return self.chances[:, OUTPUTS.index(output)]
 

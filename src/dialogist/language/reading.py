@@ -80,11 +80,6 @@ class Reading:
         """Of each unit its words in small letters, numbers, and marks such as "?"."""
 
     @cached_property
-    def sentences(self) -> list[list[tuple[int, int]]]:
-        """Of each utterance where its sentences begin and end."""
-        return [list(sentence_spans(text)) for text in self.texts]
-
-    @cached_property
     def terms(self) -> list[list[str]]:
         """Of each unit the stems of its content words, names and numbers."""
         return [_terms(words) for words in self.words]

@@ -255,13 +255,6 @@ def tokens_of(text: str) -> Iterator[Token]:
         yield Token(match.start(), match.end(), base, low[len(base) :], capital)
 
 
-def bases_of(text: str) -> list[str]:
-    """The bases of the tokens alone: much quicker."""
-    low = text.lower().replace("’", "'")
-    bases: list[str] = _TOKEN.findall(low)
-    return [_ENDING.sub("", base) if "'" in base else base for base in bases]
-
-
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the sentences of a text begin and end.
 

@@ -20,8 +20,9 @@ from zlib import crc32
 
 import numpy as np
 
-from dialogist.forms.section_network import OUTPUTS, SECTIONS, Floats
+from dialogist.forms.section_network import OUTPUTS, SECTIONS
 from dialogist.highlights.candidates import Candidate, candidates_of
+from dialogist.highlights.features import Matrix
 from dialogist.language.reading import Reading, reading_of
 from dialogist_lab.verifier.judged import dialogues_of
 
@@ -44,7 +45,7 @@ class FiledDialogue:
 
     reading: Reading
     candidates: Sequence[Candidate]
-    targets: Floats
+    targets: Matrix
 
     @property
     def is_validation(self) -> bool:
@@ -77,7 +78,7 @@ def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterat
 
 
 def _fill_pieces(
-    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+    targets: Matrix, reading: Reading, candidates: Sequence[Candidate], record: Any
 ) -> None:
     """A candidate is a piece if most of its units are."""
     holder = _holders(reading, candidates)
@@ -101,7 +102,7 @@ def _fill_pieces(
 
 
 def _fill_clauses(
-    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+    targets: Matrix, reading: Reading, candidates: Sequence[Candidate], record: Any
 ) -> None:
     """A candidate does what its units do; it is stale if one of them is."""
     holder = _holders(reading, candidates)
@@ -121,7 +122,7 @@ def _fill_clauses(
 
 
 def _fill_marks(
-    targets: Floats, reading: Reading, candidates: Sequence[Candidate], record: Any
+    targets: Matrix, reading: Reading, candidates: Sequence[Candidate], record: Any
 ) -> None:
     """A candidate is a fact, or stale, that has most of the letters of a span of it."""
     marks = record["statements"]

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from transformers import BertModel
 
-from dialogist.forms.section_network import OUTPUTS, Floats, SectionWindow, section_windows
+from dialogist.forms.section_network import OUTPUTS, SectionWindow, section_windows
+from dialogist.highlights.features import Matrix
 from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue
 
 LAYERS = 3
@@ -50,7 +51,7 @@ class SectionEncoder(nn.Module):
 
 class _Sample(NamedTuple):
     window: SectionWindow
-    targets: Floats
+    targets: Matrix
 
 
 def _loss(network: SectionEncoder, samples: Sequence[_Sample]) -> Tensor:
