@@ -21,9 +21,13 @@ def shapes(size: int = MEGABYTE) -> Iterator[tuple[str, Shape]]:
         body = value if isinstance(value, str) else json.dumps(value)
         yield name, ("/v1/summaries", JSON, body.encode())
     for name, form in _forms(size):
-        path = "/approve" if "before" in form else "/"
+        path = _path_of(form)
         yield name, (path, FORM, urlencode(form).encode())
     yield from _heads(size)
+
+
+def _path_of(form: dict[str, str]) -> str:
+    return "/approve" if "verdict" in form else "/forms" if "do" in form else "/"
 
 
 def _many(piece: str, size: int) -> str:
@@ -190,20 +194,39 @@ def _forms(size: int) -> Iterator[tuple[str, dict[str, str]]]:
     yield "form of a page, 379 kB, call", {"text": _many(talk, 379_000), "form": "call"}
     people = _numbered("Speaker{}: I will call.\n", 379_000)
     yield "form of a page, speakers", {"text": people, "form": "meeting"}
-    for count in (500, 20_000):
-        before = "".join(f"Line {n} of before.\n" for n in range(count))
-        after = "".join(f"Words {n} after it.\n" for n in range(count))
-        yield f"approval of {count} lines", {"before": before, "after": after}
-    lines = "".join(f"{n} " + "w " * 900 + "\n" for n in range(450))
-    yield "approval of long lines", {"before": lines, "after": lines.replace("w ", "v ")}
-    marked = {f"warning{n}": "right" for n in range(990)}
-    yield "approval of many warnings", {"before": "a", "after": "b", **marked}
-    pair = {"before": _many("a b c. ", 99_000), "after": _many("I will call Ann. ", 99_000)}
-    turns = [{"speaker": f"Ann{n}", "text": "I will call Bo."} for n in range(size // 90)]
+    yield "form of a page, percents", {"text": _many("\u4f60", size // 3)}
+    told = [[f"Ann{n}", "I will call Bo. " * 15] for n in range(2_000)]
+    for name, after in {
+        "a line": "Ann calls Bo.",
+        "lines": _numbered("Words {} after it.\n", size),
+        "long lines": _many("w " * 900 + "\n", size),
+        "empty lines": "\n" * size,
+        "headings": _many("# a\n", size),
+    }.items():
+        yield f"approval of {name}", {**_shown(told[:400]), "after": after}
     yield (
-        "approval with consent",
-        {**pair, "consent": "1", "dialogue": json.dumps({"utterances": turns})},
+        "approval of many warnings",
+        {**_shown([]), **{f"warning{n}": "right" for n in range(990)}},
     )
+    yield "approval with consent", {**_shown(told), "after": "Ann calls Bo.", "consent": "1"}
+    yield "approval of a dialogue of lists", {**_shown([]), "dialogue": "[" + "[]," * (size // 3)}
+    yield "form of YAML", {"text": _many("- {a: [b, c]}\n", size), "do": "preview"}
+
+
+def _shown(told: list[list[str]]) -> dict[str, str]:
+    """What the page sends of a summary that quotes each turn."""
+    turns = [{"speaker": speaker, "text": text} for speaker, text in told]
+    statements = [
+        {"text": text, "evidence": [{"utterance": n, "start": 0, "end": 4}], "verdict": "quoted"}
+        for n, (_, text) in enumerate(told)
+    ]
+    summary = {"schema_version": 4, "text": "", "statements": statements, "coverage": {}}
+    return {
+        "dialogue": json.dumps({"utterances": turns}),
+        "summary": json.dumps(summary),
+        "after": "",
+        "verdict": "approved",
+    }
 
 
 def _heads(size: int) -> Iterator[tuple[str, Shape]]:
@@ -252,3 +275,27 @@ def _heads(size: int) -> Iterator[tuple[str, Shape]]:
             ).encode(),
         ),
     )
+    small_pair = {"verdict": "edited", "statements": [{"text": "a"}] * (size // 15)}
+    for name, value in {
+        "statements": small_pair,
+        "unknown fields": {f"f{n}": 1 for n in range(size // 15)},
+        "a long reason": {"verdict": "rejected", "reason": "a" * size},
+    }.items():
+        path = "/v1/reviews/0123456789abcdef/decision"
+        yield f"decision of {name}", (path, JSON, json.dumps(value).encode())
+    path = "/v1/reviews/0123456789abcdef/deliveries"
+    yield "delivery", (path, JSON, json.dumps({f"f{n}": 1 for n in range(size // 15)}).encode())
+    yaml = {"Content-Type": "application/yaml"}
+    yield "own form", ("/v1/forms", yaml, _many("- {a: [b, c]}\n", size).encode())
+    aliases = "a0: &a0 [x, x]\n" + "".join(
+        f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 1_400)
+    )
+    yield "own form of aliases", ("/v1/forms", yaml, aliases.encode())
+    deep = "name: " + "[" * 15_000
+    yield "own form, deep", ("/v1/forms", yaml, deep.encode())
+    own = {"name": "own", "language": "en", "version": 1}
+    sections = [{"title": f"T{n}", "source": "summary"} for n in range(700)]
+    many = json.dumps({**own, "sections": sections}).encode()
+    yield "own form of many sections", ("/v1/forms", yaml, many)
+    preview = {"form": many.decode()[:30_000], "dialogue": _numbered("Ann{}: hi Bo\n", size)}
+    yield "preview", ("/v1/forms/preview", JSON, json.dumps(preview).encode())

@@ -59,7 +59,12 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 async def post_summary(request: Request) -> Response:
     """Summarize one dialogue: JSON, or a transcript as text."""
     result, headers = await _summary(request)
-    return JSONResponse(result.to_json(), headers=headers)
+    return await _as_json(result, headers)
+
+
+async def _as_json(result: Result, headers: Mapping[str, str] | None = None) -> Response:
+    """A summary as a reply; a long one takes a while, which others do not wait for."""
+    return await to_thread.run_sync(lambda: JSONResponse(result.to_json(), headers=headers))
 
 
 @router.post("/v1/summaries/stream")
@@ -267,9 +272,9 @@ async def delete_batch(request: Request, identity: Identity) -> Response:
 async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     service, key = await guards.authorized(request, "reviews")
-    body, value = await _json_body(request)
-    given = feedback.feedback_of(value)
-    content = await service.worked(partial(feedback.masked_content, given))
+    body = await _json_body(request)
+    depth = service.settings.max_depth
+    given, content = await service.worked(partial(_read_feedback, depth, body))
     identity, is_new = await service.stored(
         tables.once_only,
         key.id,
@@ -279,13 +284,23 @@ async def post_feedback(request: Request) -> Response:
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
-async def _json_body(request: Request) -> tuple[bytes, JSON]:
-    """The body of a request, and its value."""
+def _read_feedback(depth: int, body: bytes) -> tuple[feedback.Feedback, dict[str, JSON] | None]:
+    """Read feedback, and mask its content."""
+    given = feedback.feedback_of(guards.strict_json(body, depth))
+    content = feedback.masked_content(given)
+    return given.model_copy(update={"content": None}), content
+
+
+async def _json_body(request: Request) -> bytes:
     settings = guards.service_of(request).settings
     if guards.media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
-    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
-    return body, await to_thread.run_sync(guards.strict_json, body, settings.max_depth)
+    return await guards.read_body(request, settings.max_body, settings.receive_seconds)
+
+
+def _checked(model: type[ConfigT], depth: int, body: bytes) -> ConfigT:
+    """Read what a request asks for; in a process of its own, it may be long."""
+    return checked_values(model, guards.strict_json(body, depth))
 
 
 def _query(request: Request, model: type[ConfigT]) -> ConfigT:
@@ -323,8 +338,9 @@ async def get_review(request: Request, identity: Identity) -> Response:
 async def post_decision(request: Request, identity: Identity) -> Response:
     """Approve, correct or reject a summary that waits; what was approved is kept."""
     service, key = await guards.authorized(request, "reviews")
-    _, value = await _json_body(request)
-    given = checked_values(reviews.Decision, value)
+    depth = service.settings.max_depth
+    read = partial(_checked, reviews.Decision, depth, await _json_body(request))
+    given = await service.worked(read)
     keep = service.settings.keep_approved
     decide = partial(reviews.decide, call=service.queue.call)
     return JSONResponse(await service.stored(decide, key, identity, given, keep))
@@ -357,8 +373,8 @@ async def get_audit(request: Request) -> Response:
 async def post_delivery(request: Request, identity: Identity) -> Response:
     """Send an approved summary to a destination of the settings."""
     service, key = await guards.authorized(request, "reviews")
-    body, value = await _json_body(request)
-    given = checked_values(deliveries.DeliveryRequest, value)
+    body, depth = await _json_body(request), service.settings.max_depth
+    given = await service.worked(partial(_checked, deliveries.DeliveryRequest, depth, body))
     stored, _ = await service.stored(
         tables.once_only,
         key.id,
@@ -412,12 +428,11 @@ async def preview_form(request: Request) -> Response:
     if guards.media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
     _, result = await _answered(request, service, partial(_preview, service.settings.max_depth))
-    return JSONResponse(result.to_json())
+    return await _as_json(result)
 
 
 def _preview(depth: int, body: bytes) -> SummaryRequest:
-    asked = guards.strict_json(body, depth)
-    return stored_forms.preview_request(checked_values(stored_forms.FormPreview, asked))
+    return stored_forms.preview_request(_checked(stored_forms.FormPreview, depth, body))
 
 
 @router.get("/v1/forms/{name}")

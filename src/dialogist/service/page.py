@@ -61,6 +61,7 @@ router = APIRouter(include_in_schema=False)
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _LISTED = 50  # reviews on a page
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
+_LOGIN = 4096  # bytes, of which anybody may send as many as they like
 _FIELDS = 1000  # in a form: one for each warning, too
 _MASKS: Mapping[str, tuple[Masking | None, str]] = {
     "none": (None, "none"),
@@ -159,13 +160,18 @@ def problem_page(request: Request, problem: Problem) -> Response:
     return reply
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, each given once."""
+async def _form(request: Request, most: int = 0) -> dict[str, str]:
+    """The fields of a form, each given once; of ``most`` bytes, by default what a page may send."""
     settings = guards.service_of(request).settings
     guards.check_same_site(request)
     if guards.media_type(request) != "application/x-www-form-urlencoded":
         raise Problem("unsupported_media_type", "send the form of the page")
-    body = await guards.read_body(request, 3 * settings.max_body, settings.receive_seconds)
+    most = most or 3 * settings.max_body
+    body = await guards.read_body(request, most, settings.receive_seconds)
+    return await to_thread.run_sync(_fields, body)  # a second for three megabytes
+
+
+def _fields(body: bytes) -> dict[str, str]:
     try:
         text = guards.strict_text(body)
         fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
@@ -201,7 +207,7 @@ async def _login(request: Request, problem: str, status: int = 200) -> Response:
 @router.post("/login")
 async def sign_in(request: Request) -> Response:
     """Begin a session with a key."""
-    given = (await _form(request)).get("key", "")
+    given = (await _form(request, _LOGIN)).get("key", "")
     service = guards.service_of(request)
     key = await to_thread.run_sync(service.keys.find, given.strip())
     if key is None:
@@ -400,7 +406,7 @@ async def approve(request: Request) -> Response:
         review, following = await service.stored(reviews.add_shown, key.id, content), []
     stored: dict[str, Any] = await service.stored(reviews.review_of, review)
     before = [{name: one[name] for name in ("heading", "text")} for one in stored["statements"]]
-    after = statements_of(form.get("after", ""))
+    after = await service.worked(partial(statements_of, form.get("after", "")))
     verdict = "approved" if before == after else "edited"
     values["verdict"] = form["verdict"] if form.get("verdict") == "rejected" else verdict
     values["statements"] = after if values["verdict"] == "edited" else []

@@ -11,6 +11,7 @@ import dialogist.formats
 import dialogist.privacy
 from dialogist.formats.moments import format_table
 from dialogist.forms.form_file import bundled_forms
+from dialogist.language.detection import language_of
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist.summarizer import Summarizer
 
@@ -22,6 +23,7 @@ def load_all() -> None:
     for package in (dialogist.formats, dialogist.privacy):
         for module in iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)
+    language_of(_TALK)
     tables = resources.files("dialogist") / "assets" / "formats"
     for file in tables.iterdir():
         format_table(file.name.removesuffix(".yaml"))

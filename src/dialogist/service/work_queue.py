@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from dialogist.errors import ModelError
 from dialogist.forms.form_file import Form
-from dialogist.records import Statement, Unsupported, to_json
+from dialogist.records import Dialogue, Statement, Unsupported, to_json
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
 from dialogist.service.requests import SummaryRequest
@@ -130,10 +130,27 @@ def _with_form(shared: Summarizer, form: str | Form | None) -> Summarizer:
     return shared if form is None else Summarizer(shared.writer, shared.verifier, form)
 
 
+def _read_packed(read: Callable[[], SummaryRequest]) -> tuple[SummaryRequest, bytes]:
+    """A request without its dialogue, and all of it as bytes.
+
+    The event loop waits while anything is packed or unpacked, so the service passes bytes on.
+    """
+    request = read()
+    return replace(request, dialogue=Dialogue(())), pickle.dumps(request)
+
+
 def _summarized(
-    request: SummaryRequest, names: tuple[str, str], unsupported: Unsupported
+    packed: bytes, form: Form | None, names: tuple[str, str], unsupported: Unsupported
 ) -> Result:
-    return request.result(_with_form(_summarizer_of(names), request.form), unsupported)
+    request: SummaryRequest = pickle.loads(packed)
+    result = request.result(_with_form(_summarizer_of(names), form), unsupported)
+    # Without what it was worked out with, and what no reply tells.
+    return replace(result, dialogue=replace(result.dialogue, metadata={}))
+
+
+def _unpacked(packed: bytes) -> Any:
+    """What a function gives that was packed to be weighed."""
+    return pickle.loads(packed)()
 
 
 class WorkQueue:
@@ -220,11 +237,13 @@ class WorkQueue:
         Raises:
             Problem: it took longer than a request may.
         """
-        lane = self.lane(len(pickle.dumps(function)))
+        packed = pickle.dumps(function)
+        work: Callable[[], T] = partial(_unpacked, packed)
+        lane = self.lane(len(packed))
         try:
-            return lane.process.call(function, self.deadline, lane.most)
+            return lane.process.call(work, self.deadline, lane.most)
         except TookTooLong:
-            return self.lane().process.call(function, self.deadline)
+            return self.lane().process.call(work, self.deadline)
 
     async def summarize(
         self,
@@ -236,6 +255,8 @@ class WorkQueue:
         """Have a request ``read`` and summarized; ``leaves`` ends when the client does.
 
         ``read`` can be pickled. ``on_statement`` is called in a thread, see `Summarizer.result`.
+
+        The request comes back without its dialogue.
 
         Raises:
             Problem: it was not begun in time, the deadline passed, the client left, or ``read``
@@ -298,11 +319,11 @@ class WorkQueue:
                 self._metrics.waited.observe(wait.loop.time() - wait.since)
             wait.has_begun = True
             wait.allow(wait.seconds)
-            request = self._called(read, wait, lane)
+            request, packed = self._called(partial(_read_packed, read), wait, lane)
             if request.seconds:
                 wait.allow(request.seconds)
-            request = replace(request, form=self._find_form(request.form))
-            result = self._result(request, wait, lane, on_statement)
+            form = self._find_form(request.form)
+            result = self._result(packed, form, wait, lane, on_statement)
             for sent in result.summary.sent:
                 log_event("sent", **to_json(sent))
             if wait.is_over:
@@ -323,7 +344,8 @@ class WorkQueue:
 
     def _result(
         self,
-        request: SummaryRequest,
+        packed: bytes,
+        form: Form | None,
         wait: _Wait,
         lane: Lane,
         on_statement: Callable[[Statement], None] | None,
@@ -331,10 +353,10 @@ class WorkQueue:
         unsupported = self._settings.unsupported
         if self._is_sent:
             names = self._settings.writers
-            return self._called(partial(_summarized, request, names, unsupported), wait, lane)
+            return self._called(partial(_summarized, packed, form, names, unsupported), wait, lane)
+        request: SummaryRequest = pickle.loads(packed)
         with self._writes:
-            summarizer = _with_form(self.summarizer, request.form)
-            return request.result(summarizer, unsupported, on_statement)
+            return request.result(_with_form(self.summarizer, form), unsupported, on_statement)
 
     def drain(self) -> None:
         self._is_closing = True
