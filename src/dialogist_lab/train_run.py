@@ -270,6 +270,8 @@ def read_weights(run: Path) -> dict[str, Tensor]:
     """
     path = run / (MODEL if (run / MODEL).exists() else BEST)
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise FileNotFoundError("there is no such file")
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from None

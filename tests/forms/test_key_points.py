@@ -1,6 +1,7 @@
 """Rule packs: which key point each sentence of a summary is about."""
 
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,15 @@ def test_chinese_semicolons_end_sentences():
         "  - {label: 问题, pattern: '^用户询问', examples: [用户询问。]}\n"
     )
     assert [part.text for part in pack.analyse("急用；用户认可。")] == ["急用；", "用户认可。"]
+
+
+def test_no_pattern_of_somebodys_own_hangs_a_run():
+    rule = "{label: A, pattern: '(?:a|aa)+[bc]', examples: [ab]}"
+    pack = parse_pack(f"name: p\nlanguage: en\nversion: 1\ndefault: A\nrules: [{rule}]")
+    begin = process_time()
+    with pytest.raises(ConfigError, match="takes over 1 s"):
+        pack.analyse("a" * 40)
+    assert process_time() - begin < 5
 
 
 @pytest.mark.parametrize(

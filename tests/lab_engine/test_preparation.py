@@ -1,12 +1,13 @@
 """Dialogues to text, text to ids, and back: profiles, speakers, entities, limits, tokenizers."""
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.errors import ConfigError
+from dialogist.errors import ConfigError, ModelError
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.data.batching import encode
 from dialogist_lab.data.preparation import EntityTable, Limits, Preparation, PreparationConfig
@@ -141,6 +142,17 @@ def test_rare_words_stay_out() -> None:
     tokenizer = TokenizerConfig(kind="word", size=None, min_count=3).build(texts, speakers=True)
     assert tokenizer.encode("a e") == [tokenizer.encode("a")[0], 1]
     assert len(tokenizer) == 4 + 4 + 32
+
+
+@pytest.mark.parametrize("content", [None, '{"version": "1.0"'])
+def test_a_damaged_tokenizer_is_refused_in_a_line(content: str | None, tmp_path: Any) -> None:
+    path = tmp_path / "tokenizer.json"
+    if content is None:
+        os.mkfifo(path)  # a pipe would be waited for
+    else:
+        path.write_text(content)
+    with pytest.raises(ModelError, match="is no usable"):
+        read_pipeline(path)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

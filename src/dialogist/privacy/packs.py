@@ -137,12 +137,12 @@ class PrivacyPackConfig(Config):
     keep: tuple[str, ...] = ()
 
 
-class _Timed:
+class TimedPattern:
     """A pattern of somebody's own, which no text can keep busy for more than a second."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = regex.compile(pattern, regex.IGNORECASE)
-        self.groupindex = self._pattern.groupindex
+        self.groupindex, self.pattern = self._pattern.groupindex, self._pattern.pattern
 
     def __getattr__(self, name: str) -> Any:
         """``search``, ``match`` and ``fullmatch`` with a limit."""
@@ -151,8 +151,8 @@ class _Timed:
             try:
                 return getattr(self._pattern, name)(*arguments, timeout=_SECONDS)
             except TimeoutError:
-                message = f"the pattern {self._pattern.pattern[:60]!r} takes over {_SECONDS} s"
-                raise ConfigError(f"privacy pack: {message} on a text: make it simpler") from None
+                message = f"the pattern {self.pattern[:60]!r} takes over {_SECONDS} s on a text"
+                raise ConfigError(f"{message}: make it simpler in its pack") from None
 
         return timed
 
@@ -276,7 +276,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     config = validated(source, PrivacyPackConfig)
     _check_kinds(config, source)
     # Python's own `re` is quicker, but knows no limit.
-    patterns = PackPatterns(config.fragments, source, _Timed if tried else _Late)
+    patterns = PackPatterns(config.fragments, source, TimedPattern if tried else _Late)
     rules = tuple(_rules(config, patterns, source, tried))
     for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True) if tried else ()):
         for key in ("examples", "counterexamples"):

@@ -174,8 +174,10 @@ class Tokenizer:
 
 
 def read_pipeline(path: Path) -> tokenizers.Tokenizer:
-    """Read a ``tokenizer.json``. Raises ModelError: missing or damaged."""
+    """Read a ``tokenizer.json``. Raises ModelError: missing, damaged, or no file (a pipe waits)."""
     try:
+        if not path.is_file():
+            raise FileNotFoundError("there is none")
         return tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception for a damaged file
         raise ModelError(f"{path}: is no usable tokenizer.json: {error}") from None
