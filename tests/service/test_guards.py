@@ -129,6 +129,35 @@ def test_replies_have_an_id_and_headers_that_browsers_obey(engine):
         assert "Server" not in reply.headers
 
 
+PUBLIC = {"host": "0.0.0.0", "public_url": "https://team.example:8443/dialogist"}
+
+
+@pytest.mark.parametrize(
+    ("host", "settings", "status"),
+    [
+        ("localhost:8765", {}, 200),
+        ("127.0.0.1", {}, 200),
+        ("[::1]:8765", {}, 200),
+        ("rebound.example", {}, 421),
+        ("[", {}, 421),
+        ("team.example", {"host": "0.0.0.0"}, 200),
+        ("team.example:8443", PUBLIC, 200),
+        ("10.0.0.7", PUBLIC, 200),
+        ("team.example.rebound.example", PUBLIC, 421),
+    ],
+)
+def test_a_browser_must_come_by_a_name_of_this_service(engine, host, settings, status):
+    async def conversation(service):
+        async with service.client(key="", Host=host) as client:
+            replies = [await client.get("/healthz"), await client.get("/login")]
+        async with service.client(Host=host) as client:  # whoever has a key is no page
+            return [reply.status_code for reply in replies], (await client.get("/v1/models"))
+
+    statuses, by_key = ask(engine, conversation, **settings)
+    assert statuses == [status, status]
+    assert by_key.status_code == 200
+
+
 def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
     loggers = [logging.getLogger(name) for name in ("dialogist", "uvicorn", "asyncio")]
     before = [(one, one.handlers, one.level, one.propagate) for one in loggers]

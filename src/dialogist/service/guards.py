@@ -61,8 +61,8 @@ UNBUFFERED = {"X-Accel-Buffering": "no"}
 class Envelope:
     """The outermost layer: request ids, headers, counts, one log line, and no reply but ours."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, settings: Settings) -> None:
+        self._app, self._metrics, self._settings = app, metrics, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,9 +88,13 @@ class Envelope:
                     headers["Connection"] = "close"
             await send(message)
 
-        app = self._app
+        app, host = self._app, heads.get(b"host", b"").decode("latin-1")
         if not scope["query_string"].isascii():  # it could not be decoded
             refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
+            app = refusal.response(request_id)
+        elif b"authorization" not in heads and not self._settings.is_known_host(host):
+            # A page of another site knows no key.
+            refusal = Problem("unknown_host", "set public_url to the address that people use")
             app = refusal.response(request_id)
         try:
             await app(scope, receive, sealed)

@@ -32,6 +32,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "unreadable_dialogue": (422, "The dialogue cannot be read"),
     "several_dialogues": (422, "The text holds several dialogues"),
     "unknown_speaker": (422, "No such speaker"),
+    "unknown_host": (421, "The service is not at this address"),
     "rate_limited": (429, "Too many requests with this key"),
     "client_closed": (499, "The client left"),
     "internal": (500, "Something went wrong"),

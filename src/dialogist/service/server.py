@@ -110,7 +110,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    app.add_middleware(Envelope, metrics=metrics)
+    app.add_middleware(Envelope, metrics=metrics, settings=settings)
     for kind in (Problem, HTTPException, RequestValidationError, *_STORE_IS_AWAY):
         app.add_exception_handler(kind, _refuse)
     app.include_router(api.router)

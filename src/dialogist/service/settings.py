@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -23,6 +24,13 @@ PREFIX = "DIALOGIST_SERVE_"
 
 TEAM = ("writer", "verify", "verifier", "unsupported")
 """What the environment sets for all commands, as ``DIALOGIST_WRITER``; the file counts more."""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 class PersonSettings(Config):
@@ -88,7 +96,8 @@ class Settings(Config):
     each process. ``retention_days``: when stored content is deleted. ``keep_approved``: whether
     personal data and speakers are masked in summaries that are kept once they are approved.
     ``destinations``: where decisions on summaries are sent, by name (`Destination`);
-    ``public_url``: where people reach this service, for links to its reviews.
+    ``public_url``: where people reach this service, for links to its reviews; browsers that come
+    by another name are refused.
     ``sign_in``, ``oidc``: how people sign in without a key (`ProxySettings`, `OidcSettings`).
     ``session_hours``: how long a person stays signed in. ``drain_seconds``: time to stop, with a
     language model at least ``deadline_seconds``.
@@ -132,6 +141,21 @@ class Settings(Config):
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the address."""
         return self.host in ("localhost", "127.0.0.1", "::1")
+
+    def is_known_host(self, host: str) -> bool:
+        """Whether a ``Host`` may be this service's.
+
+        A page of another site can make a browser take a name of its own for this machine, but no
+        address. Where nobody said by which names it is reached, all are taken.
+        """
+        if not (self.is_loopback or self.public_url):
+            return True
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # half an IPv6 address
+            return False
+        known = ("", "localhost", self.host, urlsplit(self.public_url).hostname)
+        return name in known or _is_address(name)
 
     def times(self, asks_model: bool) -> tuple[float, float, int]:
         """``deadline_seconds``, ``queue_seconds`` and ``drain_seconds`` of a writer."""
