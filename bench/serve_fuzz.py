@@ -8,6 +8,7 @@ Every reply must be ours: no 5xx but 503 and 504, no exception, and refusals tha
 import argparse
 import asyncio
 import json
+import os
 import random
 import re
 import socket
@@ -16,12 +17,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import uvicorn
+from fastapi.routing import APIRoute
 
+from dialogist.service import page
 from dialogist.service.api import description
 from dialogist.service.keys import add_key
 from dialogist.service.server import config_of, create_app
@@ -29,28 +34,49 @@ from dialogist.service.settings import Settings
 from dialogist.service.tables import open_store
 from dialogist.summarizer import Summarizer
 
-_BODY = description()["paths"]["/v1/summaries"]["post"]["requestBody"]["content"]
-EXAMPLE, TRANSCRIPT = (_BODY[kind]["example"] for kind in ("application/json", "text/plain"))
-_GOOD = json.dumps(EXAMPLE).encode()
-_BATCH = json.dumps({"dialogues": [EXAMPLE]}).encode()
-_CHAT = json.dumps({"messages": [{"role": "user", "content": TRANSCRIPT}]}).encode()
-_FEEDBACK = b'{"verdict": "edited", "edits": {"kept": 2}, "consent": true}'
-_ROUTES = (
-    ("POST", "/v1/summaries", b"application/json", _GOOD),
-    ("POST", "/v1/summaries", b"text/plain", TRANSCRIPT.encode()),
-    ("POST", "/v1/summaries/stream", b"application/json", _GOOD),
-    ("POST", "/v1/chat/completions", b"application/json", _CHAT),
-    ("POST", "/v1/batches", b"application/json", _BATCH),
-    ("POST", "/v1/batches", b"application/x-ndjson", _GOOD),
-    ("POST", "/v1/feedback", b"application/json", _FEEDBACK),
-    ("GET", "/v1/batches/0123456789abcdef", b"", b""),
-    ("GET", "/v1/reviews/0123456789abcdef", b"", b""),
-    ("DELETE", "/v1/batches/0123456789abcdef", b"", b""),
-    ("GET", "/openapi.json", b"", b""),
-    ("POST", "/", b"application/x-www-form-urlencoded", b"text=Ann%3A+hi"),
-    ("POST", "/login", b"application/x-www-form-urlencoded", b"key=dlg_x"),
-    ("GET", "/reviews", b"", b""),
-)
+_FORM = b"application/x-www-form-urlencoded"
+_MOST = 40  # ids that are known
+
+
+def _routes() -> list[tuple[str, str, tuple[str, ...], bytes, bytes]]:
+    """All routes: method, path, query, type and body; the page's with what its forms send."""
+    found = []
+    for path, methods in description()["paths"].items():
+        for method, told in methods.items():
+            named = told.get("parameters", ())
+            query = tuple(one["name"] for one in named if one["in"] == "query")
+            bodies = told.get("requestBody", {}).get("content", {"": {"example": ""}})
+            for kind, content in bodies.items():
+                given = content["example"]
+                body = given if isinstance(given, str) else json.dumps(given)
+                found.append((method.upper(), path, query, kind.encode(), body.encode()))
+    talk = next(body for _, _, _, kind, body in found if kind == b"text/plain").decode()
+    lines = next(body for _, _, _, kind, body in found if kind == b"application/json")
+    found.append(("POST", "/v1/batches", ("length",), b"application/x-ndjson", lines))
+    turns = [{"speaker": "Ann", "text": "I will call Bo."}]
+    statement = {"text": "Ann calls Bo.", "verdict": "supported", "evidence": []}
+    fields = {
+        "text": talk,
+        "key": "dlg_x",
+        "verdict": "approved",
+        "consent": "1",
+        "to": "desk",
+        "do": "preview",
+        "after": "Ann calls Bo.",
+        "dialogue": json.dumps({"utterances": turns}),
+        "summary": json.dumps({"schema_version": 4, "text": "", "statements": [statement]}),
+    }
+    for route in page.router.routes:
+        assert isinstance(route, APIRoute)
+        for method in route.methods:
+            body = urlencode(fields).encode() if method == "POST" else b""
+            found.append((method, route.path, ("state", "after"), _FORM if body else b"", body))
+    return found
+
+
+_ROUTES = _routes()
+_PARTS = {"name": ("call", "own"), "action": ("undo", "delete", "send")}
+_VALUES = {"state": "open", "format": "csv", "since": "2026-01-01", "until": "2027-01-01T00:00:00Z"}
 _PIECES = (
     *b'\0 \xff \xed\xa0\x80 NaN 1e999 - null %00 "\\ud800" "\\u0000" \xe2\x80\xae {{7*7}}'.split(
         b" "
@@ -64,6 +90,9 @@ _CHECKS = (
 )
 _EXPECTED = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", "503", "504"]\n'
 """A client may set a deadline that is too short, or ask for more than there is room for."""
+_NOWHERE = {"kind": "webhook", "url": "http://127.0.0.1:9", "secret": "FUZZ_SECRET"}
+_SETTINGS: dict[str, Any] = {"rate_per_minute": 10_000_000, "destinations": {"desk": _NOWHERE}}
+os.environ["FUZZ_SECRET"] = "whsec_" + "A" * 32
 _METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")
 
 
@@ -73,21 +102,27 @@ async def fuzz(app: Any, key: str, count: int, rng: random.Random) -> tuple[Coun
     The page's form is no refusal: it comes back with what was written, to be mended.
     """
     statuses: Counter[int] = Counter()
-    longest = 0
+    longest, known = 0, deque(["0123456789abcdef"], maxlen=_MOST)
     for _ in range(count):
-        status, body = await _send(app, _request(key, rng))
+        status, body = await _send(app, _request(key, rng, known))
         statuses[status] += 1
+        if status < 300:
+            known += re.findall(r'"id": ?"([0-9a-f]{16})"', body.decode(errors="replace"))[:2]
         if status >= 400 and not body.startswith(b"<!"):
             longest = max(longest, len(body))
     return statuses, longest
 
 
-def _request(key: str, rng: random.Random) -> tuple[dict[str, Any], list[bytes]]:
-    method, path, kind, body = rng.choice(_ROUTES)
-    raw = path.encode()
+def _request(
+    key: str, rng: random.Random, known: Sequence[str]
+) -> tuple[dict[str, Any], list[bytes]]:
+    method, path, names, kind, body = rng.choice(_ROUTES)
+    parts = {name: rng.choice(values) for name, values in _PARTS.items()}
+    raw = path.format(identity=rng.choice(known), **parts).encode()
+    asked = [f"{name}={_VALUES.get(name, '1')}" for name in names if rng.random() < 0.3]
     headers = [(b"authorization", f"Bearer {key}".encode()), (b"content-type", kind)]
     headers += [(b"host", b"localhost"), (b"sec-fetch-site", b"same-origin")]
-    query = b""
+    query = "&".join(asked).encode()
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
         what = rng.random()
         if what < 0.6:
@@ -95,7 +130,7 @@ def _request(key: str, rng: random.Random) -> tuple[dict[str, Any], list[bytes]]
         elif what < 0.7:
             raw = b"/" + _mutated(raw[1:], rng).replace(b"\0", b"%00")
         elif what < 0.8:
-            query = _mutated(b"length=short&id=x&timeout_ms=5&review=1", rng)
+            query = _mutated(query or b"id=x&timeout_ms=5", rng)
         elif what < 0.9:
             headers.append((b"idempotency-key", _mutated(b"abc", rng)))
         elif what < 0.95:
@@ -155,7 +190,7 @@ async def _send(app: Any, request: tuple[dict[str, Any], list[bytes]]) -> tuple[
 async def _mutated_requests(count: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
-        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer)
+        app = create_app(Settings(**_SETTINGS), engine, Summarizer)
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             started = time.perf_counter()
@@ -176,7 +211,7 @@ def _described_requests(examples: int, seed: int) -> dict[str, Any]:
     """What schemathesis makes of the OpenAPI description, valid and not, against a real server."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
-        settings = Settings(rate_per_minute=10_000_000)
+        settings = Settings(**_SETTINGS)
         server = uvicorn.Server(config_of(settings, create_app(settings, engine, Summarizer)))
         listener.bind(("127.0.0.1", 0))
         listener.listen(500)
