@@ -10,13 +10,14 @@ import time
 from functools import partial
 
 import pytest
-from anyio import CapacityLimiter
 from tests.service.test_stored_forms import FORM
 
 from dialogist.service.keys import add_key
+from dialogist.service.prometheus import Metrics
 from dialogist.service.settings import Settings
 from dialogist.service.stored_forms import find_form, store_form
 from dialogist.service.tables import open_store
+from dialogist.service.work_queue import WorkQueue
 from dialogist.summarizer import Summarizer
 
 pytest.importorskip("mcp")
@@ -83,7 +84,12 @@ def test_the_tools_answer_on_stdio():
     [
         ("read", {"transcript": "nothing"}, {}, "begin each turn with its speaker"),
         ("read", {"transcript": 7}, {}, "transcript"),
-        ("read", {"transcript": TALK * 500}, {"deadline_seconds": 0.001}, "over 0.001 seconds"),
+        (
+            "read",
+            {"transcript": TALK * 500},
+            {"deadline_seconds": 0.001},
+            "The deadline has passed",
+        ),
         ("summarize", {"transcript": TALK, "form": "no"}, {}, "use one of call, "),
         ("summarize", {"transcript": TALK, "focus": "Al"}, {}, "focus or speakers name nobody"),
         ("mask", {"transcript": TALK * 20}, {"max_body": 1024}, "at most 1024 bytes"),
@@ -91,8 +97,9 @@ def test_the_tools_answer_on_stdio():
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(name, values, settings, line):
-    forms, chosen = partial(find_form, None), Settings(**settings)
-    tools = AssistantTools(Summarizer(), None, forms, chosen, CapacityLimiter(1))
+    chosen = Settings(**settings)
+    queue = WorkQueue(Summarizer(), chosen, Metrics(), partial(find_form, None))
+    tools = AssistantTools(queue, chosen)
 
     async def conversation():
         async with Client(mcp_server(tools)) as client:

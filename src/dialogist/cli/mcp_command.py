@@ -26,28 +26,24 @@ def mcp(
 ) -> None:
     """Offer read, summarize, verify and mask to assistants (Model Context Protocol)."""
     with needs_extra("the server for assistants", "mcp"):
-        from anyio import CapacityLimiter
-
         from dialogist.service.assistant_tools import AssistantTools, BearerGuard, mcp_server
         from dialogist.service.keys import KeyRing
+        from dialogist.service.prometheus import Metrics
         from dialogist.service.settings import load_settings
         from dialogist.service.stored_forms import find_form
         from dialogist.service.tables import open_store
+        from dialogist.service.work_queue import WorkQueue
     from dialogist.summarizer import Summarizer
-    from dialogist.writers import open_verifier
 
     if not http and (host, port, store) != (None, None, None):
         raise UsageError("--host, --port and --store go with --http")
     flags = {"host": host, "port": port, "store": store, "writer": writer}
     settings = load_settings(config, flags)
-    summarizer = Summarizer(*settings.writers)
-    verifier = open_verifier("local", summarizer.writer)
     engine = open_store(settings.store_url) if http else None
-    forms = partial(find_form, engine)
-    tools = AssistantTools(
-        summarizer, verifier, forms, settings, CapacityLimiter(summarizer.at_once)
-    )
-    server = mcp_server(tools)
+    summarizer = Summarizer(*settings.writers)
+    queue = WorkQueue(summarizer, settings, Metrics(), partial(find_form, engine))
+    queue.start()
+    server = mcp_server(AssistantTools(queue, settings))
     if engine is None:
         server.run("stdio")
         return

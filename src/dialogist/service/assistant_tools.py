@@ -5,13 +5,12 @@ machine that it was not given.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -20,9 +19,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dialogist import __version__
-from dialogist.errors import DialogistError
 from dialogist.forms.form_file import Form
-from dialogist.grounding.verification import Verifier
 from dialogist.language.tokens import words_in
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
@@ -38,10 +35,16 @@ from dialogist.records import (
 )
 from dialogist.service.keys import KeyRing
 from dialogist.service.problems import Problem
-from dialogist.service.requests import build_request, dialogue_of_text, options_of
+from dialogist.service.requests import (
+    SummaryRequest,
+    build_request,
+    dialogue_of_text,
+    options_of,
+)
 from dialogist.service.settings import Settings
-from dialogist.summarizer import Summarizer
-from dialogist.writers import GIVEN_UP
+from dialogist.service.work_queue import WorkQueue
+from dialogist.summarizer import Result, Summarizer
+from dialogist.writers import open_verifier
 from dialogist.writers.answers import drafts_of
 
 T = TypeVar("T")
@@ -78,13 +81,10 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class AssistantTools:
-    """The tools, on one summarizer; ``find_form`` gives the form of a name."""
+    """The tools; ``queue`` has the work done, as for other clients of the service."""
 
-    summarizer: Summarizer
-    verifier: Verifier | None
-    find_form: Callable[[str | Form | None], Form | None]
+    queue: WorkQueue
     settings: Settings
-    threads: CapacityLimiter
 
     async def read(self, transcript: Transcript) -> dict[str, Any]:
         """Read a transcript in any common format, and return its turns, numbered and with their
@@ -113,7 +113,10 @@ class AssistantTools:
         said."""
         mask = {} if mask_names is None else {"mask": "input", "mask_names": mask_names}
         options = {"length": length, "form": form, "focus": focus, "unsupported": "mark", **mask}
-        return await self._done(transcript, partial(self._summary, options))
+        self._check_size(transcript)
+        read = partial(_request, transcript, options)
+        result = await _told(self._summarized(read, len(transcript)))
+        return _summary(result, bool(mask))
 
     async def verify(
         self,
@@ -124,7 +127,7 @@ class AssistantTools:
         the reason, and the turns that speak for or against it. Use it on what you wrote yourself,
         before you hand it over."""
         self._check_size(summary)
-        return await self._done(transcript, partial(self._verdicts, summary))
+        return await self._done(transcript, partial(_verdicts, summary))
 
     async def mask(
         self,
@@ -143,54 +146,56 @@ class AssistantTools:
         if len(text.encode("utf-8", "replace")) > self.settings.max_body:
             raise ToolError(f"Send at most {self.settings.max_body} bytes of text.")
 
+    async def _summarized(self, read: Callable[[], SummaryRequest], size: int) -> Result:
+        with self.queue.place(size) as lane:
+            return (await self.queue.summarize(read, lane))[1]
+
     async def _done(self, transcript: str, work: Callable[[Dialogue], T]) -> T:
-        """Some work on a transcript, in a thread and in time; what goes wrong is told in a line."""
+        """Some work on a transcript, in a process that ends with its deadline."""
         self._check_size(transcript)
-        seconds, *_ = self.settings.times(bool(self.summarizer.chats))
+        call = partial(self.queue.call, partial(_read_first, transcript, work))
+        return await _told(to_thread.run_sync(call))
 
-        def call() -> T:
-            return work(dialogue_of_text(transcript, ""))
 
-        try:
-            with anyio.fail_after(seconds) as scope:
-                GIVEN_UP.set(lambda: "the deadline has passed" if scope.cancel_called else "")
-                return await to_thread.run_sync(call, limiter=self.threads, abandon_on_cancel=True)
-        except TimeoutError:
-            raise ToolError(f"It took over {seconds:g} seconds: send less text.") from None
-        except Problem as problem:
-            raise ToolError(f"{problem.title}: {problem.detail}.") from None
-        except DialogistError as error:
-            raise ToolError(str(error)) from None
-        except Exception as error:  # a bug of ours; its message may hold content
-            LOGGER.error("a tool failed: %s", type(error).__name__, exc_info=error)
-            raise ToolError("Something went wrong: the log of the server says more.") from None
+async def _told(work: Awaitable[T]) -> T:
+    """What some work gives; what goes wrong is told in a line."""
+    try:
+        return await work
+    except Problem as problem:
+        raise ToolError(f"{problem.title}: {problem.detail}.") from None
+    except Exception as error:  # a bug of ours; its message may hold content
+        LOGGER.error("a tool failed: %s", type(error).__name__, exc_info=error)
+        raise ToolError("Something went wrong: the log of the server says more.") from None
 
-    def _summary(self, values: dict[str, Any], dialogue: Dialogue) -> dict[str, Any]:
-        request = build_request(dialogue, options_of(values))
-        form, shared = self.find_form(request.form), self.summarizer
-        if form is not None:
-            shared = Summarizer(shared.writer, shared.verifier, form)
-        result = request.result(shared)
-        summary, filled = result.summary, result.filled
-        told: dict[str, Any] = {
-            "status": summary.status,
-            "reason": summary.reason,
-            "statements": [_statement(one) for one in summary.statements],
-            "warnings": [warning.message for warning in summary.warnings],
-        }
-        if filled is not None:
-            sections = {one.title: [entry.text for entry in one.entries] for one in filled.sections}
-            told |= {"form": filled.form, "sections": sections, "missing": [*filled.missing]}
-        if values.get("mask"):
-            told["turns"] = _turns(result.dialogue)["turns"]
-        return told
 
-    def _verdicts(self, summary: str, dialogue: Dialogue) -> dict[str, Any]:
-        judge = Summarizer(_Given(summary), self.verifier)
-        result = judge.result(dialogue, SummaryOptions(unsupported="mark"))
-        found = result.summary
-        statements = [_statement(one) for one in found.statements]
-        return {"status": found.status, "reason": found.reason, "statements": statements}
+def _read_first(transcript: str, work: Callable[[Dialogue], T]) -> T:
+    return work(dialogue_of_text(transcript, ""))
+
+
+def _request(transcript: str, values: dict[str, Any]) -> SummaryRequest:
+    return build_request(dialogue_of_text(transcript, ""), options_of(values))
+
+
+def _summary(result: Result, is_masked: bool) -> dict[str, Any]:
+    summary, filled = result.summary, result.filled
+    told: dict[str, Any] = {
+        "status": summary.status,
+        "reason": summary.reason,
+        "statements": [_statement(one) for one in summary.statements],
+        "warnings": [warning.message for warning in summary.warnings],
+    }
+    if filled is not None:
+        sections = {one.title: [entry.text for entry in one.entries] for one in filled.sections}
+        told |= {"form": filled.form, "sections": sections, "missing": [*filled.missing]}
+    return told | {"turns": _turns(result.dialogue)["turns"]} if is_masked else told
+
+
+def _verdicts(summary: str, dialogue: Dialogue) -> dict[str, Any]:
+    given = _Given(summary)
+    judge = Summarizer(given, open_verifier("local", given))
+    found = judge.result(dialogue, SummaryOptions(unsupported="mark")).summary
+    statements = [_statement(one) for one in found.statements]
+    return {"status": found.status, "reason": found.reason, "statements": statements}
 
 
 def _statement(statement: Statement) -> dict[str, Any]:
