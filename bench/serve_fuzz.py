@@ -104,10 +104,13 @@ async def fuzz(app: Any, key: str, count: int, rng: random.Random) -> tuple[Coun
     statuses: Counter[int] = Counter()
     longest, known = 0, deque(["0123456789abcdef"], maxlen=_MOST)
     for _ in range(count):
-        status, body = await _send(app, _request(key, rng, known))
+        request = _request(key, rng, known)
+        status, body = await _send(app, request)
         statuses[status] += 1
         if status < 300:
             known += re.findall(r'"id": ?"([0-9a-f]{16})"', body.decode(errors="replace"))[:2]
+        if status >= 500 and status not in (503, 504):
+            print("failed:", request, flush=True)
         if status >= 400 and not body.startswith(b"<!"):
             longest = max(longest, len(body))
     return statuses, longest

@@ -351,7 +351,7 @@ def test_a_decision_is_undone_within_a_day(engine, key, verdict):
     assert review_of(engine, identity)["state"] == verdict
     assert ids_of(engine) == []
     later(engine, identity, DAY - 60)
-    tables.forget(engine, 30)
+    tables.forget(engine, 30, 400)
     undo(engine, key, identity)
     assert {**review_of(engine, identity), "created": before["created"]} == before
     assert rows_of(engine, tables.feedback_table) == []
@@ -397,7 +397,7 @@ def test_content_goes_when_its_time_is_over(engine, key, act, days, left):
     if act == "deleted":
         delete_review(engine, key, identity)
     later(engine, identity, days * DAY)
-    tables.forget(engine, 30)
+    tables.forget(engine, 30, 400)
     rows = rows_of(engine, tables.reviews)
     kinds = {(): "gone", (True, True): "whole", (True, False): "text", (False, False): "empty"}
     held = tuple(x for row in rows for x in ("415 555" in str(row), bool(row.dialogue)))

@@ -327,9 +327,15 @@ def test_what_is_old_is_forgotten(engine):
     with engine.begin() as connection:
         connection.execute(sa.update(tables.batches).values(created=time.time() - 8 * 86400))
         batches.store_batch(connection, valid_keys(engine)[0].id, [CALL], {})
-    tables.forget(engine, 7)
+        for days, action in ((29, "recent"), (31, "old")):
+            row = {"at": time.time() - days * 86400, "key_id": "", "action": action, "subject": ""}
+            connection.execute(sa.insert(tables.audit).values(row))
+    tables.forget(engine, 7, 30)
     assert old not in {row.batch_id for row in rows_of(engine, tables.items)}
     assert len(rows_of(engine, tables.items)) == 1
+    actions = {row.action for row in rows_of(engine, tables.audit)}
+    assert "recent" in actions
+    assert "old" not in actions
 
 
 def test_a_clock_that_jumps_deletes_nothing_until_it_was_steady_for_an_hour():

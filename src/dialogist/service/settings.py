@@ -93,7 +93,8 @@ class Settings(Config):
     ``queue_requests``, ``queue_bytes``, ``queue_seconds``: beyond them requests are refused before
     they are read. ``deadline_seconds``: time to answer; 30 by default, and ``queue_seconds`` 5;
     with a language model 180 and 30. ``rate_per_minute``: requests of a key, in
-    each process. ``retention_days``: when stored content is deleted. ``keep_approved``: whether
+    each process. ``retention_days``: when stored content is deleted; ``audit_days``: when the
+    audit is, which holds none. ``keep_approved``: whether
     personal data and speakers are masked in summaries that are kept once they are approved.
     ``destinations``: where decisions on summaries are sent, by name (`Destination`);
     ``public_url``: where people reach this service, for links to its reviews; browsers that come
@@ -123,6 +124,7 @@ class Settings(Config):
     deadline_seconds: float | None = Field(None, gt=0, le=3600)
     rate_per_minute: int = Field(600, ge=1)
     retention_days: float = Field(30, gt=0)
+    audit_days: float = Field(400, gt=0)
     keep_approved: KeepApproved = "masked"
     sign_in: ProxySettings | None = None
     oidc: OidcSettings | None = None

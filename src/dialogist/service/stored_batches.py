@@ -213,7 +213,8 @@ class Runner:
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""
         if self._is_due(time.time(), time.monotonic()):
-            await self._stored(tables.forget, self._settings.retention_days)
+            kept = self._settings.retention_days, self._settings.audit_days
+            await self._stored(tables.forget, *kept)
         if not self._queue.has_spare_time:
             return False
         # So few at a time that a request never waits long behind them.

@@ -326,7 +326,7 @@ def once_only(
     return str(before.subject), False
 
 
-def forget(engine: sa.Engine, days: float) -> None:
+def forget(engine: sa.Engine, days: float, audit_days: float) -> None:
     """Delete what is older than ``days``, and content of reviews that can be undone no longer."""
     now = time.time()
     before, final = now - days * 86400, now - UNDO_SECONDS
@@ -344,7 +344,7 @@ def forget(engine: sa.Engine, days: float) -> None:
         for table in (feedback_table, deliveries, once, batches):
             connection.execute(sa.delete(table).where(table.c.created < before))
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
-        connection.execute(sa.delete(audit).where(audit.c.at < before))
+        connection.execute(sa.delete(audit).where(audit.c.at < now - audit_days * 86400))
     clear_log(engine)
 
 
