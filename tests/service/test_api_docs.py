@@ -21,8 +21,8 @@ def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
         for method, route in methods.items():
             assert f'<h2 id="{route["operationId"]}"><code>{method.upper()} {path}<' in shown.text
     assert set(re.findall(r'(?:src|href)="([^"#][^"]*)"', shown.text)) <= {
-        *("/", "/forms", "/reviews", "/quality", "/openapi.json", "/static/icon.svg"),
-        *("/static/page.css", "/static/page.js"),
+        *("/", "/docs", "/forms", "/reviews", "/quality", "/openapi.json"),
+        *("/static/icon.svg", "/static/page.css", "/static/page.js"),
     }
     assert "<td>header</td><td>string</td>" in shown.text
     assert "-H 'Content-Type: application/json'" in html.unescape(shown.text)

@@ -136,6 +136,7 @@ PUBLIC = {"host": "0.0.0.0", "public_url": "https://team.example:8443/dialogist"
     ("host", "settings", "status"),
     [
         ("localhost:8765", {}, 200),
+        ("dialogist:8765", {}, 200),
         ("127.0.0.1", {}, 200),
         ("[::1]:8765", {}, 200),
         ("rebound.example", {}, 421),

@@ -423,6 +423,7 @@ def test_the_audit_says_who_did_what_and_holds_no_content(engine, key):
             whole = (await client.get("/v1/audit")).json()["changes"]
             last = (await client.get(f"/v1/audit?limit=1&after={whole[2]['number']}")).json()
             none = (await client.get("/v1/audit?since=2100-01-01T00:00:00Z")).json()
+            assert (await client.get(f"/v1/audit?after={10**40}")).status_code == 400
             return whole, last, none, await narrow.get("/v1/audit")
 
     whole, last, none, refused = ask(engine, conversation)

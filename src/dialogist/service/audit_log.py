@@ -16,7 +16,7 @@ class AuditFilter(Config):
     """
 
     since: Moment | None = None
-    after: int | None = Field(None, ge=1)
+    after: int | None = Field(None, ge=1, le=2**31 - 1)
     limit: int = Field(100, ge=1, le=1000)
 
 

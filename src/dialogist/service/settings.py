@@ -147,8 +147,9 @@ class Settings(Config):
     def is_known_host(self, host: str) -> bool:
         """Whether a ``Host`` may be this service's.
 
-        A page of another site can make a browser take a name of its own for this machine, but no
-        address. Where nobody said by which names it is reached, all are taken.
+        A page of another site can make a browser take its own name for this machine, but no
+        address, and no name without a dot, which is of this network. Where nobody said by which
+        names it is reached, all are taken.
         """
         if not (self.is_loopback or self.public_url):
             return True
@@ -156,8 +157,8 @@ class Settings(Config):
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:  # half an IPv6 address
             return False
-        known = ("", "localhost", self.host, urlsplit(self.public_url).hostname)
-        return name in known or _is_address(name)
+        known = (self.host, urlsplit(self.public_url).hostname)
+        return "." not in name or name in known or _is_address(name)
 
     def times(self, asks_model: bool) -> tuple[float, float, int]:
         """``deadline_seconds``, ``queue_seconds`` and ``drain_seconds`` of a writer."""
