@@ -28,7 +28,7 @@ WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy" / "names.weight
 ROUNDS, RATE, SCALE = 4, 0.15, 16
 LOWER = 0.3  # of the dialogues and sentences are in small letters
 RARE = 0.04  # of the longer words of dialogues become rare ones
-SENTENCES = 120  # times that each sentence is filled anew
+SENTENCES = 240  # times that each sentence is filled anew
 Spans = list[tuple[int, int]]
 _TITLE = re.compile(r"(?i)\b(?:mr|mrs|ms|miss|dr|prof|professor)\.? \Z")
 _COMMON = re.compile(r"\b[a-z]{5,}\b")
@@ -41,9 +41,9 @@ class Names(NamedTuple):
     given: list[list[str]]
     last: list[list[str]]
 
-    def person(self, dice: Random) -> tuple[str, str]:
-        """Somebody's given name and surname."""
-        n = dice.randrange(len(self.given))
+    def person(self, dice: Random, is_lower: bool = False) -> tuple[str, str]:
+        """Somebody's given name and surname; in small letters the last culture's are words."""
+        n = dice.randrange(len(self.given) - is_lower)
         return _capital(dice.choice(self.given[n])), _capital(dice.choice(self.last[n]))
 
 
@@ -82,7 +82,7 @@ def planted_dialogue(
         for start, end in people.mentions(turn.text):
             done += varied(turn.text[position:start])
             words = turn.text[start:end]
-            given, last = chosen.setdefault(people.who(words), names.person(dice))
+            given, last = chosen.setdefault(people.who(words), names.person(dice, is_lower))
             new = last if _TITLE.search(done) else given
             new = f"{given} {last}" if " " in words else new
             new = new.lower() if words.islower() or dice.random() < 0.05 else new
@@ -95,7 +95,8 @@ def planted_dialogue(
 def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice: Random) -> Any:
     """A question (or nothing), a sentence, and where people stand in it."""
     question, _, form = form.rpartition(" | ")
-    person = names.person(dice)
+    is_lower = dice.random() < LOWER / 2
+    person = names.person(dice, is_lower or "{g}" in form or "{s}" in form)
     done, position, spans = "", 0, Spans()
     for slot in _SLOT.finditer(form):
         done += form[position : slot.start()]
@@ -107,10 +108,10 @@ def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice:
             word = word if kind.isupper() else word.lower()
             spans.append((len(done), len(done) + len(word)))
             done += word
-            person = names.person(dice) if kind.lower() == "s" else person
+            person = names.person(dice, is_lower or kind.islower()) if kind in "sS" else person
         position = slot.end()
     done += form[position:]
-    is_lower = dice.random() < LOWER / 2 and len(done.lower()) == len(done)
+    is_lower = is_lower and len(done.lower()) == len(done)
     return question, done.lower() if is_lower else done, spans
 
 
@@ -158,7 +159,7 @@ def planted_examples(
                 question = text
             if not any(spans for _, spans in turns):
                 break
-    pools = {name: planted[name].split() for name in ("P", "T")}
+    pools = {name: words.split() for name, words in planted["pools"].items()}
     for _ in range(SENTENCES):
         for form in (*planted["people"], *planted["nobody"]):
             examples.add(*planted_sentence(form, pools, names, dice))

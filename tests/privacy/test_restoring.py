@@ -121,16 +121,16 @@ def test_a_number_over_turns_and_over_listening():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"level": "low"}, "[EMAIL_1], order number 48213, Ann at x.com"),
-        ({"level": "medium"}, "[EMAIL_1], order number [ORDER_1], Ann at x.com"),
-        ({"level": "high"}, "[EMAIL_1], order number [ORDER_1], [PERSON_1] at [URL_1]"),
-        ({"allow": ["A@B.com", "482-13"]}, "a@b.com, order number 48213, Ann at x.com"),
-        ({"allow": ["A@B.com"]}, "a@b.com, order number [ORDER_1], Ann at x.com"),
-        ({"deny": ["number"]}, "[EMAIL_1], order [DENIED_1] [ORDER_1], Ann at x.com"),
+        ({"level": "low"}, "[EMAIL_1], order number 48213, ask Ann at x.com"),
+        ({"level": "medium"}, "[EMAIL_1], order number [ORDER_1], ask Ann at x.com"),
+        ({"level": "high"}, "[EMAIL_1], order number [ORDER_1], ask [PERSON_1] at [URL_1]"),
+        ({"allow": ["A@B.com", "482-13"]}, "a@b.com, order number 48213, ask Ann at x.com"),
+        ({"allow": ["A@B.com"]}, "a@b.com, order number [ORDER_1], ask Ann at x.com"),
+        ({"deny": ["number"]}, "[EMAIL_1], order [DENIED_1] [ORDER_1], ask Ann at x.com"),
     ],
 )
 def test_levels_and_lists(options, expected):
-    text = "a@b.com, order number 48213, Ann at x.com"
+    text = "a@b.com, order number 48213, ask Ann at x.com"
     assert mask_texts([text], privacy_of(**options))[0][0].text == expected
 
 

@@ -11,17 +11,19 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.language.entities import BEFORE, EntitySpan
-from dialogist.language.people import has_names, is_first_name, name_mentions
-from dialogist.language.tokens import INVISIBLE, folded
+from dialogist.language.people import has_names, name_mentions
+from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
-from dialogist.privacy.persons import NOBODY, People, may_be_word
+from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
+# What rules would find nothing in, such as most names of speakers: a few words with capitals.
+_TITLE = re.compile(r"(?:[A-ZÀ-Þ][^\W\d_]+[ .'’-]{0,2}){1,4}")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 
@@ -129,10 +131,10 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
     ``question`` is the turn before: it may ask for what the text tells.
     """
-    if not text.strip():
-        return FirstLook((), [])
     text = plain_characters(INVISIBLE.sub("", text))
     before = plain_characters(question)
+    if not text.strip() or (not before and _TITLE.fullmatch(text)):
+        return FirstLook((), list(_named(text, privacy, before)))
     question = request_in(before)
     has_digits = any("0" <= c <= "9" for c in text)
     is_chinese = _HAN.search(text) is not None or _HAN.search(question) is not None
@@ -162,8 +164,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
     )
     spans += (EntitySpan(start, end, CODE) for start, end in spoken_runs(text))
-    if privacy.names in ("people", "all"):
-        spans += (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, before))
+    spans += _named(text, privacy, before)
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
         (span.start, span.end)
@@ -175,6 +176,11 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         entities,
         [s for s in wanted if s.kind not in _BY_LENGTH or not named.holds(s.start, s.end)],
     )
+
+
+def _named(text: str, privacy: Privacy, question: str) -> Iterator[EntitySpan]:
+    if privacy.names in ("people", "all"):
+        yield from (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, question))
 
 
 def find_personal_data(
@@ -217,23 +223,9 @@ def find_personal_data(
 def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    mentioned = list(people.mentions(text))
-    yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
-    if privacy.names == "speakers":
-        return
-    if not has_names(text):
-        for word in _WORD.finditer(text):
-            if is_first_name(low := folded(word[0])) and not may_be_word(low):
-                yield EntitySpan(word.start(), word.end(), PERSON)
-        return
-    known = Stretches(mentioned)
-    for mention in name_mentions(text):
-        # A part of a known person's name is somebody's, too.
-        is_known = any(map(is_first_name, mention.words)) or known.touches(
-            mention.start, mention.end
-        )
-        if is_known or privacy.names == "all":
-            yield EntitySpan(mention.start, mention.end, PERSON if is_known else NAME)
+    yield from (EntitySpan(start, end, PERSON) for start, end in people.mentions(text))
+    if privacy.names == "all" and has_names(text):
+        yield from (EntitySpan(name.start, name.end, NAME) for name in name_mentions(text))
 
 
 def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:

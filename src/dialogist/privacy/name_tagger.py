@@ -23,6 +23,8 @@ _LETTER = r"[^\W\d_\u4e00-\u9fff]"
 _TOKEN = re.compile(
     rf"\[[A-Z_]+[0-9]+\]|\w*[0-9]\w*|{_LETTER}+(?:['’-]{_LETTER}+)*|[^\w\s]|[\u4e00-\u9fff]"
 )
+_NO_NAME = re.compile(r".*[0-9]|[a-z]+[A-Z]")  # F303, dB, eBay
+_POSSESSIVE = re.compile("['’]s\\Z")
 _THRESHOLD = -30
 _FAR = 120  # characters of a question that count
 
@@ -71,7 +73,8 @@ def name_candidates(text: str, question: str) -> Iterator[NameCandidate]:
 
 
 def _features(words: list[str], i: int, asked: str, capitals: str) -> Iterator[str]:
-    word, low = words[i], words[i].lower()
+    word = _POSSESSIVE.sub("", words[i])
+    low = word.lower()
     shape, listed, kind = _shape(word), _listed(word), "o" if is_ordinary(word) else "u"
     before3, before2, before = (_known(words[i - d]) if i >= d else "<" for d in (3, 2, 1))
     after, after2 = (_known(words[i + d]) if i + d < len(words) else ">" for d in (1, 2))
@@ -86,6 +89,8 @@ def _features(words: list[str], i: int, asked: str, capitals: str) -> Iterator[s
     yield from (f"<3{before3}{before2}{before}", f"<_{before2}{shape}", f">_{after2}{shape}")
     yield from (f"-{low[-n:]}" for n in (2, 3, 4))
     yield from (f"{low[:n]}-" for n in (2, 3))
+    if word != words[i]:
+        yield f"'s{shape}{kind}{listed}"
     yield from (f"l{min(len(word), 10)}{shape}", f"q1{asked}{before}{kind}")
     yield from (f"n<{listed}{before}", f"n>{listed}{after}", f"n<>{kind}{listed}{before}{after}")
     if kind == "o":
@@ -103,7 +108,9 @@ def _may_be_name(word: str) -> bool:
         return False  # no word, or of a script that has no case
     if is_first_name(low):
         return True
-    return low not in NUMBER_WORDS and (word[0].isupper() or not is_ordinary(word))
+    if _NO_NAME.match(word) or low in NUMBER_WORDS:
+        return False
+    return word[0].isupper() or not is_ordinary(word)
 
 
 def _shape(word: str) -> str:
