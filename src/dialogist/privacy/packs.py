@@ -36,6 +36,7 @@ from dialogist.privacy.rules import (
     WHOLE_FORM,
     PrivacyRule,
     plain_characters,
+    small_letters,
 )
 from dialogist.records import LEVELS, MaskedNames
 from dialogist.yaml_source import YamlSource, validated
@@ -47,6 +48,7 @@ _Place = tuple[object, ...]
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
 # What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
 _CALL = re.compile(r"\(\?&(\w+)\)")
+_WORDS = (CUE_FORM, ASKED_FORM, NAMED_FORM, REQUEST_FORM)
 _BESIDE = {
     "asked": ASKED_FORM,
     "before": BEFORE_FORM,
@@ -160,17 +162,33 @@ class TimedPattern:
 class _Late:
     """A pattern of ours, which the tests try: compiled when a text first needs it."""
 
+    flags = re.IGNORECASE
+
     def __init__(self, pattern: str) -> None:
         self._source = pattern
 
     @cached_property
     def _made(self) -> "re.Pattern[str]":
-        return re.compile(self._source, re.IGNORECASE)
+        return re.compile(self._source, self.flags)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._made, name)
         setattr(self, name, value)  # from now on it is found without this function
         return value
+
+
+class _Words(_Late):
+    """Such a pattern of words, whatever their capitals: three times as quick on small letters."""
+
+    flags = re.RegexFlag(0)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match, at its place in the text."""
+        return self._made.search(small_letters(text))
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches, at their places in the text."""
+        return self._made.finditer(small_letters(text))
 
 
 class PackPatterns:
@@ -210,7 +228,8 @@ class PackPatterns:
         made = form.replace("{}", expanded)
         try:
             if self._compile is _Late:
-                return cast("re.Pattern[str]", _Late(made))
+                is_words = form in _WORDS and "(?-i:" not in made
+                return cast("re.Pattern[str]", (_Words if is_words else _Late)(made))
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # what Python will read differently one day
                 re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form

@@ -115,7 +115,7 @@ class RequestedValue:
             ):
                 yield from words.span(first, told)
             first, classes = words.classes(name.start(), -_BESIDE)
-            if told := re.search(rf"(?P<v>{self.form})b[bf]{{0,2}}\Z", classes):
+            if told := re.search(rf"(?P<v>{self.form})b[bfg]{{0,2}}\Z", classes):
                 yield from words.span(first, told)
 
 

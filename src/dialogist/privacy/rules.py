@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dialogist.language.entities import (
     AFTER,
@@ -98,6 +99,13 @@ def request_in(turn: str) -> str:
 def plain_characters(text: str) -> str:
     """As many characters, full-width digits and letters, odd spaces and dashes made plain."""
     return text if text.isascii() else text.translate(_WIDE)
+
+
+@lru_cache(maxsize=256)
+def small_letters(text: str) -> str:
+    """As many characters, all in small letters."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower()[0] for c in text)
 
 
 @dataclass(frozen=True, slots=True)
