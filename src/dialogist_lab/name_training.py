@@ -27,6 +27,7 @@ PLANTED = Path(__file__).parent / "assets" / "planted_names.yaml"
 WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy" / "names.weights"
 ROUNDS, RATE, SCALE = 4, 0.15, 16
 LOWER = 0.3  # of the dialogues and sentences are in small letters
+CAPITALS = 0.04  # of the names of sentences are all in capitals
 RARE = 0.04  # of the longer words of dialogues become rare ones
 SENTENCES = 240  # times that each sentence is filled anew
 Spans = list[tuple[int, int]]
@@ -106,6 +107,7 @@ def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice:
         else:
             word = person["gs".index(kind.lower())]
             word = word if kind.isupper() else word.lower()
+            word = word.upper() if kind.isupper() and dice.random() < CAPITALS else word
             spans.append((len(done), len(done) + len(word)))
             done += word
             person = names.person(dice, is_lower or kind.islower()) if kind in "sS" else person
