@@ -221,6 +221,11 @@ def test_a_decision_goes_where_it_is_wanted_and_without_text_unless_approved(eng
     assert told["data"]["statements"] == []
 
 
+def test_what_has_no_ticket_waits_for_somebody_who_knows_it(engine):
+    enqueue(outbox_of(engine, "http://127.0.0.1:9"), engine, reviewed(engine, conversation=""))
+    assert rows_of(engine, tables.deliveries) == []
+
+
 def test_what_is_undone_before_it_was_sent_is_withdrawn(engine):
     outbox = outbox_of(engine, "http://127.0.0.1:9")
     review = reviewed(engine)

@@ -135,3 +135,8 @@ def test_a_reply_does_not_wait_for_the_acknowledgement_of_its_head():
             return found
 
     assert asyncio.run(no_delay())
+
+
+def test_who_comes_while_it_starts_is_not_turned_away():
+    with listen_at(Settings(port=0)) as listener:
+        socket.create_connection(listener.getsockname()).close()

@@ -165,8 +165,9 @@ class Outbox:
 def enqueue(connection: sa.Connection, review_id: str, action: str, ticket: str) -> None:
     """Store what became of a review for the destinations of the service that want it.
 
-    ``ticket``: the id of the conversation as it was before it was masked, which is an address. What
-    was not sent yet is withdrawn if the decision is undone, or the review deleted.
+    ``ticket``: the id of the conversation as it was before it was masked, which is an address;
+    without one, where a ticket is needed, somebody has to send it. What was not sent yet is
+    withdrawn if the decision is undone, or the review deleted.
     """
     if action in ("undone", "deleted"):
         table = tables.deliveries
@@ -175,7 +176,11 @@ def enqueue(connection: sa.Connection, review_id: str, action: str, ticket: str)
         connection.execute(sa.update(table).where(here).values(gone))
     outbox: Outbox | None = connection.get_execution_options().get("outbox")
     targets = outbox.targets if outbox else {}
-    wanted = [name for name, target in targets.items() if action in target.when]
+    wanted = [
+        name
+        for name, target in targets.items()
+        if action in target.when and (ticket or not target.connector.ticket)
+    ]
     if wanted:
         row = connection.execute(_review(review_id)).one()
         for name in wanted:

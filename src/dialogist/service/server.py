@@ -311,6 +311,7 @@ def listen_at(settings: Settings) -> socket.socket:
         listener.close()
         where = f"--host {settings.host} --port {settings.port}"
         raise UsageError(f"{where}: cannot listen there: {error.strerror}") from None
+    listener.listen()  # who comes while everything is loaded waits, and is not turned away
     listener.set_inheritable(True)
     return listener
 
