@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "src" / "dialogist" / "assets" / "examples"
@@ -61,7 +62,16 @@ MASKS = Step(
         "cmp support-chat.txt back.txt && echo the same, byte for byte",
     ),
 )
-STEPS = (SUPPORT, VISIT, MEETING, HARD, MASKS)
+TEACHING = Step(
+    "A network that was trained on made-up calls, and how it wrote (of the laboratory)",
+    (
+        "dialogist data synth --pairs 1 --seed 11 --split dev --output call.jsonl",
+        "dialogist summarize call.jsonl --writer kdd-leader-pointer-writer",
+        "dialogist explain call.jsonl --output explanation.html",
+    ),
+    "It plans key points and writes a text for each. What it makes up is taken out, or marked.",
+)
+STEPS = (SUPPORT, VISIT, MEETING, HARD, MASKS, *((TEACHING,) if find_spec("torch") else ()))
 NEXT = """
 === Next
 Your own chats:          .venv/bin/dialogist summarize chat.txt

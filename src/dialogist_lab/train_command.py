@@ -223,7 +223,14 @@ def finetune(
 
 def explain(
     dialogue: Annotated[str, typer.Argument(help="A file of dialogues, or - for standard input.")],
-    model: Annotated[Path, typer.Option("--model", "-m", help="The folder of a run.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Folder of a run (default: a teaching model of made-up calls).",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="File to write: a page, or JSON if it ends in .json."),
@@ -238,17 +245,20 @@ def explain(
 
     import torch
 
+    from dialogist.cli.console import note
     from dialogist.files import write_text_atomically
     from dialogist.formats import read_dialogues
     from dialogist_lab.attention_trace import trace_dialogue, trace_page
-    from dialogist_lab.train_run import TrainedModel
+    from dialogist_lab.train_run import TEACHING, TrainedModel
 
     if threads is not None:
         torch.set_num_threads(threads)
     chosen = next((d for d in read_dialogues(dialogue) if id in (None, d.id)), None)
     if chosen is None:
         raise DataError(f"{dialogue}: has no dialogue of the id '{id}'")
-    trace = trace_dialogue(TrainedModel.load(model), chosen)
+    if model is None:
+        note(f"by {TEACHING.name}, a teaching model: it knows made-up calls alone (data synth)")
+    trace = trace_dialogue(TrainedModel.load(model or TEACHING), chosen)
     text = (
         json.dumps(trace.to_json(), ensure_ascii=False)
         if output.suffix == ".json"

@@ -27,7 +27,15 @@ from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import alone_in, reading, write_text_atomically
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.language.tokens import split_sentences
-from dialogist.records import Dialogue, Draft, SummaryOptions, WriterOutput
+from dialogist.records import (
+    Dialogue,
+    Draft,
+    Statement,
+    Status,
+    Summary,
+    SummaryOptions,
+    WriterOutput,
+)
 from dialogist_lab.data.batching import (
     Encoded,
     EncodedPair,
@@ -57,6 +65,9 @@ from dialogist_lab.training.trainer import (
 )
 
 CONFIG, TOKENIZER, MODEL = "config.yaml", "tokenizer.json", "model.safetensors"
+
+TEACHING = Path(__file__).parent / "assets" / "kdd-leader-pointer-writer"
+"""The run folder of a small model of made-up calls, to look into; its config.yaml has its card."""
 
 MEASURED = ("rouge1", "rouge2", "rougeL")
 _TOGETHER = 32  # dialogues that are written about at once
@@ -391,6 +402,24 @@ class TrainedModel:
             written.append(Written(text, tuple(parts), hypothesis, example, one))
         return written
 
+    def planned(self, written: Written) -> list[tuple[str, str]]:
+        """The label of each key point and its text; of a model that plans nothing, none."""
+        pack = self.preparation.pack
+        labels = [] if pack is None else [pack.labels[i] for i in written.hypothesis.key_points]
+        return list(zip(labels, written.parts, strict=True)) if labels else []
+
+    def summaries(self, dialogues: Iterable[Dialogue]) -> Iterator[Summary]:
+        """Texts as the model wrote them, verified by nobody; of a plan a statement a key point."""
+        left = iter(dialogues)
+        while together := list(islice(left, _TOGETHER)):
+            for dialogue, written in zip(together, self.write(together), strict=True):
+                statements: list[Statement] = []
+                for label, text in self.planned(written):
+                    start = written.text.index(text, statements[-1].end if statements else 0)
+                    statements.append(Statement(text, start, start + len(text), label))
+                status: Status = "ok" if written.text else "empty"
+                yield Summary(written.text, dialogue.id, status, statements=tuple(statements))
+
 
 class ModelWriter:
     """A trained model as a writer: `dialogist summarize --writer model:RUN`."""
@@ -407,13 +436,10 @@ class ModelWriter:
         Of a model that plans, each is in the section of its key point.
         """
         written = self.trained.write([dialogue])[0]
-        pack = self.trained.preparation.pack
-        labels = [] if pack is None else [pack.labels[i] for i in written.hypothesis.key_points]
-        parts = zip(labels, written.parts, strict=True) if labels else [("", written.text)]
         return WriterOutput(
             tuple(
                 Draft(text, section=label)
-                for label, part in parts
+                for label, part in self.trained.planned(written) or [("", written.text)]
                 for text in split_sentences(part)
             )
         )
@@ -422,6 +448,13 @@ class ModelWriter:
 def open_run(path: str) -> ModelWriter:
     """The writer ``model:PATH``; PATH is the folder of a run."""
     return ModelWriter(TrainedModel.load(Path(path)))
+
+
+def open_teaching(options: str = "") -> ModelWriter:
+    """The writer of the teaching model, which reads English; it takes no options."""
+    writer = open_run(str(TEACHING))
+    writer.name, writer.language = TEACHING.name, "en"
+    return writer
 
 
 class ProgressLines:

@@ -11,10 +11,15 @@ from typer.testing import CliRunner
 
 from dialogist.config import read_yaml
 from dialogist.errors import DataError
+from dialogist.formats import read_dialogues
+from dialogist.records import Dialogue
+from dialogist.summarizer import Summarizer
 from dialogist_lab.data_commands import synth, vectors
+from dialogist_lab.evaluate_command import evaluate
 from dialogist_lab.recipe import Recipe, bundled_recipes, read_recipe
+from dialogist_lab.synth.script_dialogue import generate_pairs
 from dialogist_lab.train_command import explain, reproduce
-from dialogist_lab.train_run import ProgressLines, train_recipe
+from dialogist_lab.train_run import TEACHING, ProgressLines, TrainedModel, train_recipe
 
 
 def run(command: Any, *arguments: object) -> Any:
@@ -74,8 +79,40 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
     assert {"encoder_layer1_self_att", "decoder_layer1_block2_decenc_att", "pointer"} <= names
     assert '"id": "synth-en-1-train-0"' in page.read_text()
     assert "http" not in page.read_text()  # it loads and sends nothing
+    taught = run(explain, data, "-o", plain)  # without a model, the teaching one
+    assert taught.exit_code == 0, taught.exception
+    assert "a teaching model" in taught.stderr
+    trace = json.loads(plain.read_text())
+    assert trace["model"] == "kdd-leader-pointer-writer"
+    assert trace["key_points"][0]["text"] == "Question description"
     missing = run(explain, data, "-m", model, "-o", page, "--id", "nobody")
     assert "no dialogue of the id 'nobody'" in str(missing.exception)
+
+
+def test_the_teaching_model_plans_copies_and_is_grounded() -> None:
+    [dialogue] = generate_pairs(1, 11, "dev")
+    [summary] = Summarizer("kdd-leader-pointer-writer").summarize([dialogue])
+    assert (summary.writer, summary.licence) == ("kdd-leader-pointer-writer", "Apache-2.0")
+    [order] = [s for s in summary.statements if s.text == "It is about order 2621833944778228."]
+    assert (order.section, order.evidence[0].utterance) == ("Question description", 2)
+    assert "raining" not in summary.text  # it wrote that it was raining; nobody said so
+    german = Dialogue.from_text("Anna: Der Drucker ist kaputt.\nBen: Ich bringe morgen einen.")
+    [refused] = Summarizer("kdd-leader-pointer-writer").summarize([german])
+    assert refused.status == "unsupported_language"
+    assert sum(file.stat().st_size for file in TEACHING.iterdir()) < 6e6
+
+
+def test_a_run_is_measured_by_its_own_words_and_key_points(tmp_path: Path) -> None:
+    data, card = tmp_path / "dev.jsonl", tmp_path / "card.json"
+    run(synth, "--pairs", 12, "--split", "dev", "-o", data)
+    kept = tmp_path / "kept.jsonl"
+    words = (evaluate, TEACHING, data, "--pack", "customer-service-en", "--predictions", kept)
+    done = run(*words, "--metrics", "rouge", "--no-floors", "-o", card)
+    assert done.exit_code == 0, done.exception
+    figures = json.loads(card.read_text())["rows"][0]["figures"]
+    assert figures["key_points.rougeL.f1"]["figure"] > 80  # one a text, not one a sentence
+    texts = [json.loads(line)["text"] for line in kept.read_text().splitlines()]
+    assert texts == [w.text for w in TrainedModel.load(TEACHING).write(list(read_dialogues(data)))]
 
 
 PAPERS = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")

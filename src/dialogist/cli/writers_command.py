@@ -17,6 +17,9 @@ _KINDS = {
     "vllm:MODEL": "a model of vLLM on this machine (8000)",
     "openai:URL#MODEL": "a model behind any OpenAI-compatible address, masked if it is elsewhere",
     "FILE": "summaries that another system wrote: JSON lines with id and summary",
+    "hf:MODEL": "a model of transformers, a folder or a name on the hub (extra lab)",
+    "model:RUN": "a model that `dialogist train` or `finetune` made (extra lab)",
+    "kdd-leader-pointer-writer": "a teaching model of made-up calls (extra lab)",
 }
 _LOCAL = ("ollama:-", "llamacpp", "vllm:-")
 
@@ -43,8 +46,8 @@ def writers(
         if not names:
             for name, about in _KINDS.items():
                 typer.echo(f"{name:<18} {about}")
-            for name in plugin_names(WRITERS):
-                typer.echo(f"{f'{name}:...':<18} of another package or of the laboratory")
+            for name in {*plugin_names(WRITERS)} - {name.partition(":")[0] for name in _KINDS}:
+                typer.echo(f"{f'{name}:...':<18} of another package")
             typer.echo("\non this machine:")
         for fact in facts:
             typer.echo(printable(f"{fact['writer']}: {_told(fact)}"))

@@ -239,7 +239,9 @@ def find_system(name: str) -> System:
     if path.is_file():
         return System(path.name.removesuffix(path.suffix).removesuffix(".predictions"), path)
     if path.is_dir():
-        return System(path.name, path, Summarizer(f"model:{path}").stream)
+        from dialogist_lab.train_run import TrainedModel  # which measures with this package
+
+        return System(path.name, path, TrainedModel.load(path).summaries)
     return System(name, Path(name.partition(":")[2]), Summarizer(name).stream)
 
 
