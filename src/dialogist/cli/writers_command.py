@@ -46,7 +46,7 @@ def writers(
         if not names:
             for name, about in _KINDS.items():
                 typer.echo(f"{name:<18} {about}")
-            for name in {*plugin_names(WRITERS)} - {name.partition(":")[0] for name in _KINDS}:
+            for name in sorted({*plugin_names(WRITERS)} - {k.partition(":")[0] for k in _KINDS}):
                 typer.echo(f"{f'{name}:...':<18} of another package")
             typer.echo("\non this machine:")
         for fact in facts:
