@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dialogist.errors import DataError, UsageError
+from dialogist.cli.flags import AllowNetwork, Quiet
+from dialogist.errors import DataError, DialogistError, UsageError
 
 RecipeName = Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")]
 Settings = Annotated[
@@ -15,12 +17,18 @@ Settings = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads (default: torch's choice).")]
 Device = Annotated[str, typer.Option(help="cpu, or cuda.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
-
 
 DataFolder = Annotated[
     Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
 ]
+
+
+class Tracker(StrEnum):
+    """Programs that draw the figures of runs; their clients come in packages of these names."""
+
+    tensorboard = "tensorboard"
+    mlflow = "mlflow"
+    wandb = "wandb"
 
 
 def train(
@@ -35,6 +43,10 @@ def train(
     ] = False,
     threads: Threads = None,
     device: Device = "cpu",
+    log: Annotated[
+        Tracker | None, typer.Option(help="Send losses and scores to this program's client, too.")
+    ] = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Train a model. With --resume an interrupted run goes on exactly where it stopped."""
@@ -44,6 +56,7 @@ def train(
 
     from dialogist_lab.recipe import read_recipe
     from dialogist_lab.train_run import ProgressLines, train_recipe
+    from dialogist_lab.training.run_tracking import tracking
     from dialogist_lab.training.trainer import process_group
 
     if threads is not None:
@@ -56,8 +69,12 @@ def train(
         torch.cuda.set_device(place)
     chosen = read_recipe(recipe, settings or [])
     run = output or Path("runs") / chosen.name
-    with process_group(place) as processes:
-        train_recipe(chosen, data, run, place, ProgressLines(quiet or not processes.first), resume)
+    with (
+        process_group(place) as processes,
+        tracking(log if processes.first else None, chosen, run) as track,
+    ):
+        reporter = ProgressLines(quiet or not processes.first, track=track)
+        train_recipe(chosen, data, run, place, reporter, resume)
     if processes.first:
         typer.echo(run)
     return 0
@@ -157,6 +174,58 @@ def show_recipe(recipe: RecipeName, settings: Settings = None) -> int:
     from dialogist_lab.recipe import read_recipe, to_yaml
 
     typer.echo(to_yaml(read_recipe(recipe, settings or [])), nl=False)
+    return 0
+
+
+def find_rate(
+    recipe: RecipeName,
+    data: DataFolder = Path("data"),
+    settings: Settings = None,
+    updates: Annotated[int, typer.Option(min=20, help="How many.")] = 200,
+    threads: Threads = None,
+    device: Device = "cpu",
+    quiet: Quiet = False,
+) -> int:
+    """Train a few updates at ever larger learning rates, and print the loss at each."""
+    import json
+    from tempfile import TemporaryDirectory
+
+    import numpy as np
+    import torch
+
+    from dialogist.cli.console import note
+    from dialogist_lab.recipe import read_recipe
+    from dialogist_lab.train_run import ProgressLines, train_recipe
+    from dialogist_lab.training.trainer import LOG
+
+    torch.set_num_threads(threads or torch.get_num_threads())
+    sweep = ["schedule={kind: sweep}", f"max_steps={updates}", "epochs=100000", "log_every=1"]
+    own = ["data.dev=[]", "training.final=last", *(f"training.{setting}" for setting in sweep)]
+    chosen = read_recipe(recipe, [*(settings or []), *own])
+    with TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        try:
+            train_recipe(chosen, data, run, torch.device(device), ProgressLines(quiet))
+        except DialogistError as error:  # too large a rate, or a fault before the first update
+            if not (run / LOG).exists() or not (run / LOG).stat().st_size:
+                raise
+            note(f"the end of the sweep: {error}")
+        lines = (run / LOG).read_text("utf-8").splitlines()
+    mean, losses = 0.0, {}
+    for number, record in enumerate(map(json.loads, lines), 1):
+        if record["kind"] == "train":  # one loss tells little: a moving mean
+            mean += 0.1 * (record["loss"] - mean)
+            losses[record["learning_rate"]] = mean / (1 - 0.9**number)
+    low, high = min(losses.values()), max(losses.values())
+    for rate, loss in list(losses.items())[:: max(1, len(losses) // 20)]:
+        bar = "#" * round(40 * (loss - low) / (high - low or 1))
+        typer.echo(f"{rate:8.1e} {loss:10.3f} {bar}")
+    apart = max(1, len(losses) // 10)  # over so many updates, or one odd batch decides
+    falls = np.array([*losses.values()])[apart:] - np.array([*losses.values()])[:-apart]
+    steepest = list(losses)[int(falls.argmin()) + apart // 2]
+    typer.echo(
+        f"it falls fastest at {steepest:.0e}: try a tenth of that as peak, then more or less"
+    )
     return 0
 
 

@@ -10,7 +10,7 @@ RUN/model.safetensors         the finished weights
 import gzip
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from dialogist.cli.console import time_left
 from dialogist.config import differences, read_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import alone_in, reading, write_text_atomically
@@ -137,7 +138,8 @@ def _train(
     dialogues = list(read_sets(recipe.data.train, data, reporter))
     dev = list(read_sets(recipe.data.dev, data, reporter))
     reporter.note(f"preparing {len(dialogues):,} dialogues and a {recipe.tokenizer.kind} tokenizer")
-    examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+    kept = run.parent if processes.first else None
+    examples = preparation.prepare_all(dialogues, kept)
     if processes.first and not (run / TOKENIZER).exists():
         if recipe.start is not None:
             first = Tokenizer(read_pipeline(Path(recipe.start) / TOKENIZER))
@@ -149,7 +151,7 @@ def _train(
     tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
     coder = Coder(recipe, preparation, tokenizer)
     train = TrainingData(coder.pairs("train", examples, reporter), tokenizer.symbols)
-    held_out = [preparation.prepare(dialogue) for dialogue in dev]
+    held_out = preparation.prepare_all(dev, kept)
     dev_data = TrainingData(coder.pairs("dev", held_out, reporter), tokenizer.symbols)
     torch.manual_seed(recipe.training.seed)
     model = recipe.model.build(len(tokenizer)).to(device)
@@ -275,15 +277,17 @@ def _take_weights(model: Generator, run: Path) -> None:
 
 
 def read_weights(run: Path) -> dict[str, Tensor]:
-    """The weights of a finished run, or the best so far of an unfinished one.
+    """The weights of a finished run, or of an unfinished one the best so far, else the last.
 
     Raises ModelError: there are none, or they are damaged.
     """
-    path = run / (MODEL if (run / MODEL).exists() else BEST)
+    path = next((run / name for name in (MODEL, BEST) if (run / name).exists()), run / CHECKPOINT)
     try:
         if not path.is_file():  # a pipe would be waited for
             raise FileNotFoundError("there is no such file")
-        return load_file(path)
+        begin = "weights." if path.name == CHECKPOINT else ""
+        held = load_file(path).items()
+        return {name.removeprefix(begin): w for name, w in held if name.startswith(begin)}
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from None
 
@@ -458,22 +462,38 @@ def open_teaching(options: str = "") -> ModelWriter:
 
 
 class ProgressLines:
-    """A `TrainingReporter`: lines on standard error, one every so many seconds."""
+    """A `TrainingReporter`: lines on standard error, one every so many seconds; ``track`` is given
+    what stands in the log."""
 
-    def __init__(self, quiet: bool = False, every: float = 10.0) -> None:
-        self.quiet, self.every = quiet, every
+    def __init__(
+        self,
+        quiet: bool = False,
+        every: float = 10.0,
+        track: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self.quiet, self.every, self._track = quiet, every, track
         self._since, self._tokens = time.monotonic(), 0
+        self._began: tuple[float, int] | None = None  # when, and at which update
 
-    def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
+    def update(
+        self, progress: Progress, updates: int, total: int, loss: float, tokens: int
+    ) -> None:
         self._tokens += tokens
-        seconds = time.monotonic() - self._since
+        now = time.monotonic()
+        began, first = self._began = self._began or (now, progress.step)
+        seconds = now - self._since
         if seconds < self.every:
             return
+        left = (now - began) / max(1, progress.step - first) * (total - progress.step)
         self.note(
             f"epoch {progress.epoch + 1}, update {progress.batch} of {updates}: loss {loss:.3f}, "
-            f"{self._tokens / seconds:,.0f} target tokens/s"
+            f"{self._tokens / seconds:,.0f} target tokens/s, {time_left(left)} left at most"
         )
-        self._since, self._tokens = time.monotonic(), 0
+        self._since, self._tokens = now, 0
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        if self._track is not None:
+            self._track(record)
 
     def note(self, text: str) -> None:
         if not self.quiet:

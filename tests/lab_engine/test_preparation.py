@@ -1,6 +1,7 @@
 """Dialogues to text, text to ids, and back: profiles, speakers, entities, limits, tokenizers."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,22 @@ A, B = SPEAKER_CHARACTERS[:2]
 def prepared(**options: Any) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     example = Preparation(PreparationConfig.parse(options)).prepare(CHAT)
     return [(u.speaker, u.text) for u in example.utterances], example.targets
+
+
+def test_examples_that_took_long_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"speakers": "role", "entities": "masked", "key_points": "customer-service-en"}
+    preparation = Preparation(PreparationConfig.parse(config))
+    made = preparation.prepare_all([CHAT, CHAT], tmp_path)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr("dialogist_lab.data.preparation.LONG_SECONDS", 0)
+    assert preparation.prepare_all([CHAT, CHAT], tmp_path) == made
+    assert len(list(tmp_path.iterdir())) == 1
+    other = Preparation(PreparationConfig.parse({**config, "merge_below": 15}))
+    assert other.prepare_all([CHAT, CHAT], tmp_path) != made
+    monkeypatch.setattr(Preparation, "prepare", None)  # nobody prepares again
+    shorter = Preparation(PreparationConfig.parse({**config, "limits": {"utterances": 1}}))
+    assert shorter.prepare_all([CHAT, CHAT], tmp_path) == made  # limits come later
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_atomic_speakers_are_masked_as_whole_words() -> None:

@@ -1,9 +1,12 @@
 """Recipes, runs, and what a person gets of them: the commands and the writer."""
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -23,6 +26,7 @@ app = typer.Typer()
 app.command("train")(train_command.train)
 app.command("list")(train_command.list_recipes)
 app.command("show")(train_command.show_recipe)
+app.command("find-rate")(train_command.find_rate)
 app.command("init")(train_command.init_recipe)
 app.command("split")(data_commands.split)
 app.command("stats")(data_commands.stats)
@@ -144,6 +148,61 @@ def test_word_vectors_fill_the_tables(
     (data_folder / "vectors.txt").write_text("meet 1 2 3\n")
     with pytest.raises(DataError, match="has no word of the vocabulary with 16 numbers"):
         run(recipe, data_folder, tmp_path / "again", *settings)
+
+
+def test_a_run_can_be_looked_into_while_it_learns(
+    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its last checkpoint writes; lines tell the time left, terminal or not."""
+    recipe, folder = read_recipe(str(write_recipe())), tmp_path / "run"
+    train_recipe(recipe, data_folder, folder, torch.device("cpu"), ProgressLines(every=0))
+    assert re.search(
+        r"update 2 of 6: loss .* target tokens/s, 0:0\d left at most", capsys.readouterr().err
+    )
+    dialogues = list(read_dialogues(data_folder / "dev.jsonl"))
+    last = [written.text for written in TrainedModel.load(folder).write(dialogues)]
+    for name in ("model.safetensors", "best.safetensors"):
+        (folder / name).unlink()
+    assert [written.text for written in TrainedModel.load(folder).write(dialogues)] == last
+    (folder / "checkpoint.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"checkpoint\.safetensors: cannot be read"):
+        open_run(str(folder))
+
+
+def test_a_rate_is_found(write_recipe: WriteRecipe, data_folder: Path) -> None:
+    told = call("find-rate", write_recipe(), "--data", data_folder, "--updates", 60, "--quiet")
+    rates = [float(line.split()[0]) for line in told.splitlines()[:-1]]
+    assert rates == sorted(rates)
+    assert rates[-1] > 1e5 * rates[0]
+    found = re.search(r"falls fastest at (\S+): try a tenth", told)
+    assert found
+    assert 1e-4 < float(found[1]) < 1
+
+
+@pytest.mark.parametrize(
+    ("program", "client"),
+    [("tensorboard", "torch.utils.tensorboard"), ("mlflow", "mlflow"), ("wandb", "wandb")],
+)
+def test_a_program_draws_the_figures_and_sees_no_text(
+    program: str,
+    client: str,
+    write_recipe: WriteRecipe,
+    data_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told, place = MagicMock(), ("--data", data_folder, "--output", tmp_path / "run")
+    monkeypatch.setitem(sys.modules, client, told)
+    call("train", write_recipe(), *place, "--log", program, "--quiet")
+    calls = str(told.mock_calls)
+    assert "dev_rougeL" in calls
+    assert "learning_rate" in calls
+    assert "Cy fell asleep" not in calls
+    assert calls.rstrip(")]").endswith(("close(", "end_run(", "finish("))
+    assert program != "wandb" or "mode='offline'" in calls
+    monkeypatch.setitem(sys.modules, client, None)
+    outcome = CliRunner().invoke(app, ["train", str(write_recipe()), "--log", program])
+    assert f"--log {program}: pip install {program}" in str(outcome.exception)
 
 
 def test_what_is_missing_is_named(

@@ -45,12 +45,16 @@ class Quiet:
         self.notes: list[str] = []
         self.losses: list[float] = []
 
-    def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
+    def update(
+        self, progress: Progress, updates: int, total: int, loss: float, tokens: int
+    ) -> None:
         self.losses.append(loss)
         self.each(progress)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+    def record(self, record: object) -> None: ...
 
 
 def config(**options: Any) -> TrainingConfig:

@@ -29,11 +29,15 @@ class Slow:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
+    def update(
+        self, progress: Progress, updates: int, total: int, loss: float, tokens: int
+    ) -> None:
         time.sleep(self.seconds)
 
     def note(self, text: str) -> None:
         print(text, flush=True)
+
+    def record(self, record: object) -> None: ...
 
 
 def main() -> None:

@@ -137,7 +137,7 @@ class Meter:
         if self.failed:
             parts.append(counted(self.failed, "errors"))
         if self.total is not None and self._done:
-            parts.append(f"{_clock((self.total - self._done) / rate)} left")
+            parts.append(f"{time_left((self.total - self._done) / rate)} left")
         return ", ".join(parts)
 
     def finish(self, what: str = "") -> None:
@@ -146,7 +146,7 @@ class Meter:
         if not self._quiet and self.seconds >= SILENT_SECONDS:
             words = what or f"{self._doing} {counted(self._done, self._unit)}"
             seconds = self.seconds
-            took = f"{seconds:.0f} s" if seconds < 120 else f"{_clock(seconds)} min"
+            took = f"{seconds:.0f} s" if seconds < 120 else f"{time_left(seconds)} min"
             note(f"{words} in {took} ({self._done / seconds:.1f}/s)", own=True)
 
     def close(self) -> None:
@@ -167,7 +167,8 @@ def tracked(items: Iterable[T], meter: Meter) -> Iterator[T]:
         meter.close()
 
 
-def _clock(seconds: float) -> str:
+def time_left(seconds: float) -> str:
+    """``1:09``, minutes and seconds; or hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

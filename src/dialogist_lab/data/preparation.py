@@ -4,15 +4,22 @@ One object, one configuration, used by training and writing alike, so the two ca
 normalise -> entities and speakers to placeholders -> merge -> segment -> (`encoding`) limits.
 """
 
+import gzip
+import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
+from dialogist.cli.console import Meter, tracked
 from dialogist.config import Config
+from dialogist.files import sync, temporary_for
 from dialogist.forms.key_points import RulePack, load_pack
 from dialogist.language.entities import AFTER, BEFORE, EntitySpan, find_entities
 from dialogist.language.tokens import count_words, replaced
@@ -171,6 +178,20 @@ class Example:
     origins: tuple[tuple[int, ...], ...] = ()
 
 
+_EXAMPLES = TypeAdapter(list[Example])
+
+LONG_SECONDS = 10.0
+"""Examples that took no longer are not kept."""
+
+
+@cache
+def _code() -> str:
+    """What examples follow from beside data and configuration: all code and tables."""
+    packages = (Path(str(resources.files(name))) for name in ("dialogist", "dialogist_lab.data"))
+    files = sorted(f for p in packages for f in p.rglob("*") if f.suffix in (".py", ".yaml"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 class Preparation:
     """Turns a `Dialogue` into an `Example`, and the model's text back into names and values."""
 
@@ -219,6 +240,25 @@ class Preparation:
             entities={} if entities is None else entities.surfaces,
             origins=tuple(tuple(number for number, _ in group) for group in groups),
         )
+
+    def prepare_all(self, dialogues: Sequence[Dialogue], kept: Path | None = None) -> list[Example]:
+        """The examples of dialogues. Where that takes long they are left in the folder ``kept``:
+        a run that goes on, or another one beside it with the same preparation, reads them there.
+        """
+        about = [self.config.model_dump_json(exclude={"limits"}), _code()]
+        about += [self.pack.text if self.pack else "", *map(repr, dialogues)]
+        key = hashlib.sha256("\0".join(about).encode("utf-8", "replace")).hexdigest()[:16]
+        file = None if kept is None else kept / f"prepared-{key}.json.gz"
+        if file is not None and file.exists():
+            return _EXAMPLES.validate_json(gzip.decompress(file.read_bytes()))
+        meter = Meter("prepared", len(dialogues), "dialogues", quiet=kept is None)
+        examples = [self.prepare(dialogue) for dialogue in tracked(dialogues, meter)]
+        if file is not None and meter.seconds > LONG_SECONDS:
+            temporary = temporary_for(file)
+            temporary.write_bytes(gzip.compress(_EXAMPLES.dump_json(examples), 1))
+            sync(temporary)
+            temporary.replace(file)
+        return examples
 
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""

@@ -80,8 +80,21 @@ class WarmedSchedule(Config):
         return self.peak * warm * (self.floor + (1 - self.floor) * left)
 
 
+class SweptSchedule(Config):
+    """From ``low`` to ``high``, each rate the same multiple of the one before: to find one that
+    suits (Smith 2017, section 3.3)."""
+
+    kind: Literal["sweep"] = "sweep"
+    low: float = Field(1e-6, gt=0)
+    high: float = Field(1.0, gt=0)
+
+    def rate(self, step: int, total: int) -> float:
+        """The learning rate of update ``step``, from 1, of ``total``."""
+        return float(self.low * (self.high / self.low) ** (step / total))
+
+
 LearningRateSchedule = Annotated[
-    InverseSquareRootSchedule | WarmedSchedule, Field(discriminator="kind")
+    InverseSquareRootSchedule | WarmedSchedule | SweptSchedule, Field(discriminator="kind")
 ]
 
 
@@ -169,11 +182,16 @@ class Validation:
 
 
 class TrainingReporter(Protocol):
-    """Where progress is shown: after every update, of ``updates`` in an epoch; and in notes."""
+    """Where progress is shown: after every update, of ``updates`` in an epoch and ``total`` in all;
+    in notes; and what stands in the log."""
 
-    def update(self, progress: "Progress", updates: int, loss: float, tokens: int) -> None: ...
+    def update(
+        self, progress: "Progress", updates: int, total: int, loss: float, tokens: int
+    ) -> None: ...
 
     def note(self, text: str) -> None: ...
+
+    def record(self, record: Mapping[str, Any]) -> None: ...
 
 
 class Interrupted(Stopped):
@@ -319,7 +337,7 @@ class Trainer:
             record = {"kind": "train", "step": progress.step, "epoch": progress.epoch}
             self._log({**record, **means(progress.window), "learning_rate": rate})
             progress.window = {}
-        self.reporter.update(progress, updates, sums["loss"] / count, tokens)
+        self.reporter.update(progress, updates, self.total_steps, sums["loss"] / count, tokens)
 
     def _end_epoch(self, validate: Callable[[int], Validation]) -> None:
         """Validate, log, rank, save."""
@@ -383,6 +401,7 @@ class Trainer:
         self.progress.lines += 1
         with (self.run / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        self.reporter.record(record)
 
     def _save(self) -> None:
         """Write the checkpoint: at any moment the old or the new one is whole."""
