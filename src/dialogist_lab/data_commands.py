@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dialogist.cli.console import note
-from dialogist.errors import DataError, UsageError
+from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.files import temporary_for
 from dialogist.language.tokens import count_words, words_in
 from dialogist.records import Dialogue
@@ -194,7 +194,10 @@ def vectors(
     seed: Annotated[int, typer.Option(help="Another seed, other vectors.", min=0)] = 1,
 ) -> int:
     """Train word vectors (Word2Vec) on FILES, for a recipe's vectors.path; GloVe's work as well."""
-    from gensim.models.word2vec import LineSentence, Word2Vec
+    try:
+        from gensim.models.word2vec import LineSentence, Word2Vec
+    except ModuleNotFoundError as error:
+        raise DialogistError(f"data vectors: pip install gensim ({error})") from None
 
     with TemporaryDirectory(prefix="dialogist-") as folder:
         corpus = Path(folder) / "corpus.txt"  # the texts are held on disk, not in memory

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,14 +22,6 @@ DataFolder = Annotated[
 ]
 
 
-class Tracker(StrEnum):
-    """Programs that draw the figures of runs; their clients come in packages of these names."""
-
-    tensorboard = "tensorboard"
-    mlflow = "mlflow"
-    wandb = "wandb"
-
-
 def train(
     recipe: RecipeName,
     data: DataFolder = Path("data"),
@@ -44,7 +35,8 @@ def train(
     threads: Threads = None,
     device: Device = "cpu",
     log: Annotated[
-        Tracker | None, typer.Option(help="Send losses and scores to this program's client, too.")
+        Literal["tensorboard", "mlflow", "wandb"] | None,
+        typer.Option(help="Send losses and scores to this program's client, too."),
     ] = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
@@ -81,7 +73,9 @@ def train(
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="dialogsum-report-1, -2 or -3, xsum, or kdd.")],
+    paper: Annotated[
+        str, typer.Argument(help="dialogsum-report-1, -2, -3, xsum, xsum-pretrained, kdd.")
+    ],
     small: Annotated[
         bool, typer.Option("--small", help="Show everything in about ten minutes.")
     ] = False,
@@ -92,6 +86,7 @@ def reproduce(
     settings: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Train and measure the systems of a paper, and put its own figures beside theirs.
@@ -103,9 +98,11 @@ def reproduce(
     from dialogist.cli.console import note
     from dialogist.config import read_yaml
     from dialogist.errors import nearest
+    from dialogist_lab.data.vocabulary import read_pipeline
     from dialogist_lab.data_commands import synth, vectors
+    from dialogist_lab.models.pretrained import base_folder
     from dialogist_lab.recipe import bundled_recipes, read_recipe
-    from dialogist_lab.train_run import MODEL, ProgressLines, train_recipe
+    from dialogist_lab.train_run import MODEL, TOKENIZER, ProgressLines, train_recipe
 
     papers = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
     if paper not in papers:
@@ -123,15 +120,23 @@ def reproduce(
         if (folder / name / MODEL).exists():
             continue
         own = system.get("small" if small else "settings", ())
-        chosen, recipe = [*size["settings"], *own], read_recipe(name, settings or ())
+        base = system.get("recipe", name)
+        chosen, recipe = [*size["settings"], *own], read_recipe(base, settings or ())
         if recipe.continues is not None:
             chosen.append(f"start={folder / recipe.continues}")
         if recipe.vectors is not None and not (data / recipe.vectors.path).exists():
             chosen.append(f"vectors.path={(made := (folder / 'vectors.txt').resolve())}")
             if not made.exists():
                 vectors([data / file for file in plan["vectors"]], made)
+        if "base" in system:
+            place = base_folder(system["base"], data, folder / "bases")
+            prefix = read_pipeline(place / TOKENIZER).encode(
+                system["task"], add_special_tokens=False
+            )
+            chosen += [f"model.path={place}", f"tokenizer.path={place / TOKENIZER}"]
+            chosen.append(f"model.prefix={prefix.ids}")
         note(f"{name}: training")
-        recipe, reporter = read_recipe(name, [*chosen, *(settings or [])]), ProgressLines(quiet)
+        recipe, reporter = read_recipe(base, [*chosen, *(settings or [])]), ProgressLines(quiet)
         train_recipe(recipe, data, folder / name, torch.device(device), reporter, resume=True)
     report_paper(plan, folder, data / plan["dev"], size.get("dialogues"))
     return 0
@@ -206,10 +211,10 @@ def find_rate(
         run = Path(folder) / "run"
         try:
             train_recipe(chosen, data, run, torch.device(device), ProgressLines(quiet))
-        except DialogistError as error:  # too large a rate, or a fault before the first update
-            if not (run / LOG).exists() or not (run / LOG).stat().st_size:
-                raise
+        except DialogistError as error:  # too large a rate; or a fault before the first update
             note(f"the end of the sweep: {error}")
+            if not (run / LOG).exists():
+                raise
         lines = (run / LOG).read_text("utf-8").splitlines()
     mean, losses = 0.0, {}
     for number, record in enumerate(map(json.loads, lines), 1):
@@ -218,10 +223,10 @@ def find_rate(
             losses[record["learning_rate"]] = mean / (1 - 0.9**number)
     low, high = min(losses.values()), max(losses.values())
     for rate, loss in list(losses.items())[:: max(1, len(losses) // 20)]:
-        bar = "#" * round(40 * (loss - low) / (high - low or 1))
-        typer.echo(f"{rate:8.1e} {loss:10.3f} {bar}")
-    apart = max(1, len(losses) // 10)  # over so many updates, or one odd batch decides
-    falls = np.array([*losses.values()])[apart:] - np.array([*losses.values()])[:-apart]
+        share = (loss - low) / (high - low or 1)
+        typer.echo(f"{rate:8.1e} {loss:10.3f} {'#' * round(40 * share)}")
+    apart, means = max(1, len(losses) // 10), np.array([*losses.values()])
+    falls = means[apart:] - means[:-apart]  # over so many updates, or one odd batch decides
     steepest = list(losses)[int(falls.argmin()) + apart // 2]
     typer.echo(
         f"it falls fastest at {steepest:.0e}: try a tenth of that as peak, then more or less"

@@ -487,7 +487,9 @@ class ProgressLines:
         left = (now - began) / max(1, progress.step - first) * (total - progress.step)
         self.note(
             f"epoch {progress.epoch + 1}, update {progress.batch} of {updates}: loss {loss:.3f}, "
-            f"{self._tokens / seconds:,.0f} target tokens/s, {time_left(left)} left at most"
+            f"{self._tokens / seconds:,.0f} target tokens/s"
+            + f", {time_left(left)} left at most"
+            * (progress.step > first)
         )
         self._since, self._tokens = now, 0
 

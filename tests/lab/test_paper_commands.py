@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 import typer
+from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from dialogist.config import read_yaml
@@ -126,9 +127,68 @@ def test_every_system_of_a_paper_has_its_recipe(paper: str, size: str) -> None:
             *PAPERS[paper][size]["settings"],
             *system.get({"whole": "settings"}.get(size, size), ()),
         ]
-        recipe = read_recipe(name, settings)
+        recipe = read_recipe(system.get("recipe", name), settings)
         assert recipe.continues in (None, *PAPERS[paper]["systems"])
         assert PAPERS[paper]["dev"] == recipe.data.dev[0].path
+
+
+def save_summarizer(kind: str, folder: Path, text: Path) -> None:
+    """A tiny T5 or Pegasus of random weights, in the files that the hub has of one."""
+    import sentencepiece
+    import transformers
+
+    folder.mkdir(parents=True)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(folder / "spiece"), vocab_size=60, minloglevel=2,
+        hard_vocab_limit=False,
+        pad_id=0, eos_id=1, unk_id=2, bos_id=-1,
+    )  # fmt: skip
+    size = {"d_model": 16, "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+    if kind == "T5":
+        more = {"d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2, "vocab_size": 160}
+    else:
+        halves = ("encoder", "decoder")
+        more = {f"{half}_{name}": 1 for half in halves for name in ("layers", "attention_heads")}
+        more |= {f"{half}_ffn_dim": 16 for half in halves} | {"vocab_size": 170}
+        more["max_position_embeddings"] = 512
+    torch.manual_seed(1)
+    config = getattr(transformers, f"{kind}Config")(**size, **more)
+    getattr(transformers, f"{kind}ForConditionalGeneration")(config).save_pretrained(folder)
+    named = json.dumps({"tokenizer_class": f"{kind}Tokenizer"})
+    (folder / "tokenizer_config.json").write_text(named)
+
+
+def test_reproduce_fills_the_pretrained_rows_where_the_weights_are(tmp_path: Path) -> None:
+    said = [f"A man bought {n} red apples in the old town market." for n in range(12)]
+    rows = [
+        {"id": str(n), "document": f"{one}\n{one}", "summary": one} for n, one in enumerate(said)
+    ]
+    (tmp_path / "xsum").mkdir()
+    for split in ("train", "dev"):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "xsum" / f"{split}.jsonl").write_text(lines)
+    (tmp_path / "text").write_text(
+        "\n".join([*said, "summarize: the five boxing wizards jump"] * 9)
+    )
+    command = (reproduce, "xsum-pretrained", "--small", "--data", tmp_path, "-o", tmp_path / "out")
+    command += ("--quiet", "--set", "decoding={strategy: greedy, max_tokens: 4}")
+    missing = str(run(*command).exception)
+    assert "google/flan-t5-small" in missing
+    assert "--allow-network" in missing
+    for kind, name in (("T5", "flan-t5-small"), ("Pegasus", "pegasus-xsum")):
+        save_summarizer(kind, tmp_path / "google" / name, tmp_path / "text")
+    done = run(*command)
+    assert done.exit_code == 0, done.exception
+    table = (tmp_path / "out" / "table.md").read_text()
+    for name, theirs in (("flan-t5-small", "27.7"), ("flan-t5-small-finetuned", "33.1")):
+        assert f"| {name} | {theirs}" in table
+    assert "| pegasus-xsum | 47.4" in table
+    base = load_file(tmp_path / "google" / "flan-t5-small" / "model.safetensors")
+    for name, same in (("flan-t5-small", True), ("flan-t5-small-finetuned", False)):
+        own = load_file(tmp_path / "out" / name / "model.safetensors")
+        key = "encoder.block.0.layer.0.SelfAttention.q.weight"
+        assert torch.equal(own[f"network.{key}"], base[key]) is same
+    assert read_yaml(tmp_path / "out" / "pegasus-xsum" / "config.yaml")["model"]["prefix"] == []
 
 
 def test_reproduce_puts_the_papers_figures_beside(tmp_path: Path) -> None:

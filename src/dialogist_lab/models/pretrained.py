@@ -68,6 +68,7 @@ class PretrainedConfig(ModelConfig):
         theirs = self._theirs()
         theirs = getattr(theirs, "encoder", theirs)
         most = getattr(theirs, "max_position_embeddings", None)
+        most = most and most - len(self.prefix)
         if most and (limits.longest_source is None or limits.longest_source > most):
             yield f"preparation.limits.source_tokens must be at most {most}: the model's positions"
 
@@ -254,6 +255,28 @@ class Pretrained(Generator):
             state,
             decoded,
         )
+
+
+def base_folder(name: str, data: Path, made: Path) -> Path:
+    """``data``/NAME, or ``made``/NAME, made of that or of the hub's; ModelError: there is none."""
+    given, place = data / name, (made / name).resolve()
+    if all((given / file).is_file() for file in ("model.safetensors", "tokenizer.json")):
+        return given.resolve()
+    if not (place / "tokenizer.json").is_file():
+        transformers.logging.disable_progress_bar()
+        source, options = (
+            given if given.is_dir() else name,
+            {"local_files_only": not network_allowed()},
+        )
+        try:
+            model = transformers.AutoModelForSeq2SeqLM.from_pretrained(source, **options)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
+        except (OSError, ValueError, KeyError) as error:
+            reason = f"--allow-network loads it: {str(error).strip().splitlines()[0]}"
+            raise ModelError(f"{name}: no model in {given} or here; {reason}") from None
+        model.save_pretrained(place)
+        tokenizer.save_pretrained(place)
+    return place
 
 
 class HubModel:

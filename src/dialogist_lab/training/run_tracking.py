@@ -19,9 +19,8 @@ _Opened = tuple[_Figures, Callable[[], None]]
 def tracking(program: str | None, recipe: Recipe, run: Path) -> Iterator[Track | None]:
     """What takes records of a run's log: settings and figures go to ``program``, and no texts.
 
-    TensorBoard writes into RUN/tensorboard, MLflow where MLFLOW_TRACKING_URI says (below the
-    working folder without). W&B keeps its files in the run folder until `wandb sync`, unless the
-    network is allowed.
+    TensorBoard writes into RUN/tensorboard, MLflow where its settings say, W&B into RUN until
+    `wandb sync` unless the network is allowed.
 
     Raises DialogistError: the client is not installed, or does not begin.
     """
