@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +141,15 @@ class Service:
         return named or [self.process.pid]
 
     def resident(self) -> float:
-        """MiB of memory that they hold."""
-        texts = [Path(f"/proc/{pid}/status").read_text() for pid in self.processes()]
-        return sum(int(text.split("VmRSS:")[1].split()[0]) for text in texts) / 1024
+        """MiB of memory that the service holds, with the processes that its work is done in."""
+        pids, size = [self.process.pid], 0
+        for pid in pids:  # it grows
+            with suppress(OSError):  # one that has just ended
+                tasks = Path(f"/proc/{pid}/task").iterdir()
+                pids += [int(p) for task in tasks for p in (task / "children").read_text().split()]
+                shares = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                size += int(shares.split("Pss:")[1].split()[0])
+        return size / 1024
 
 
 @asynccontextmanager
