@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 _NO_NAME = re.compile(r".*[0-9]|[a-z]+[A-Z]")  # F303, dB, eBay
 _POSSESSIVE = re.compile("['’]s\\Z")
-_THRESHOLD = -25
+_THRESHOLD = -30
 _FAR = 120  # characters of a question that count
 
 
