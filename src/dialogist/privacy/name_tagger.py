@@ -23,9 +23,9 @@ _LETTER = r"[^\W\d_\u4e00-\u9fff]"
 _TOKEN = re.compile(
     rf"\[[A-Z_]+[0-9]+\]|\w*[0-9]\w*|{_LETTER}+(?:['’-]{_LETTER}+)*|[^\w\s]|[\u4e00-\u9fff]"
 )
-_NO_NAME = re.compile(r".*[0-9]|[a-z]+[A-Z]")  # F303, dB, eBay
+_NO_NAME = re.compile(r".*[0-9]|[a-z]+[A-Z]|[A-Z]{1,5}s?\Z")  # F303, eBay, IBAN
 _POSSESSIVE = re.compile("['’]s\\Z")
-_THRESHOLD = -30
+_THRESHOLD = -35
 _FAR = 120  # characters of a question that count
 
 
