@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.language.entities import BEFORE, EntitySpan
-from dialogist.language.people import has_names, name_mentions
+from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.numbers import spoken_runs
@@ -190,6 +190,8 @@ def find_personal_data(
 
     Invisible marks within them are part of them: a number with one is the same number.
     """
+    if not text:
+        return []
     known = known or KnownData()
     looked = looked or first_look(text, privacy)
     visible: Sequence[int] = ()
@@ -223,9 +225,14 @@ def find_personal_data(
 def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    yield from (EntitySpan(start, end, PERSON) for start, end in people.mentions(text))
+    mentioned = list(people.mentions(text))
+    yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
     if privacy.names == "all" and has_names(text):
-        yield from (EntitySpan(name.start, name.end, NAME) for name in name_mentions(text))
+        # A part of a known person's name is somebody's, too.
+        known = Stretches(mentioned)
+        for name in name_mentions(text):
+            is_known = any(map(is_first_name, name.words)) or known.touches(name.start, name.end)
+            yield EntitySpan(name.start, name.end, PERSON if is_known else NAME)
 
 
 def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
