@@ -91,7 +91,7 @@ selector: .venv/.dev ## train the selector of the highlights on corpus/, and wit
 sections: .venv/.dev minilm ## train the network of forms on corpus/pieces, with DATA on public dialogues, too (40 minutes of a core)
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections corpus/pieces/*.jsonl \
 	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
-	  --output src/dialogist/assets/forms/sections.onnx $(ARGS)
+	  --output src/dialogist/assets/highlights/sections.onnx $(ARGS)
 
 pictures: .venv/.dev ## take the picture of the page in docs/images, in Debian's chromium; look at it
 	$(BIN)/python bench/screenshots.py

@@ -51,7 +51,7 @@ HARD = Step(
         "cat hard-chat.txt",
         "dialogist summarize hard-chat.txt",
     ),
-    "The time that they agreed on is missing: a summary holds a part of the facts.",
+    "The favour is no plan: a summary also holds what nobody needs.",
 )
 MASKS = Step(
     "The support chat without personal data, and back",

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from dialogist.forms.extraction import extract
-from dialogist.forms.section_network import OUTPUTS, SECTIONS
+from dialogist.highlights.section_network import OUTPUTS, SECTIONS
 from dialogist.highlights.writer import Highlights
 from dialogist.records import SummaryOptions
 from dialogist_lab.sections.filed_pieces import UNKNOWN, FiledDialogue, read_filed

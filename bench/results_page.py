@@ -21,6 +21,7 @@ PAGES = tuple(
         *("README", "docs/results", "docs/papers", "docs/notes/what-did-not-help"),
         *("docs/tutorials/train-your-own", "docs/how-to/batch", "docs/how-to/deploy"),
         *("docs/explanation/scaling", "docs/explanation/trust", "docs/how-to/mask"),
+        "docs/reference/summary",
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
@@ -89,6 +90,34 @@ def verifier() -> Iterator[str]:
     yield from table(("statements", "area under the ROC curve", caught, *called), rows)
 
 
+READ = {
+    "long": "long, as usual",
+    "medium": "of 44% of the words",
+    "fresh-long": "long, of hard dialogues",
+    "fresh-medium": "of 44%, of hard dialogues",
+}
+"""Sets of verdicts, and what they are called."""
+
+
+def readiness() -> Iterator[str]:
+    """How well what is called ready would be filed."""
+    sets = results("readiness")["sets"]
+    head = (
+        "highlights of",
+        "verdicts",
+        "filed",
+        "area under the ROC curve",
+        "called ready",
+        "of these filed",
+    )
+    rows = []
+    for name, title in READ.items():
+        one = sets[name]
+        shares = [f"{one[key]:.0%}" for key in ("filed", "called ready", "of these filed")]
+        rows.append([title, str(one["verdicts"]), shares[0], f"{one['area']:.2f}", *shares[1:]])
+    return table(head, rows)
+
+
 def figures(name: str) -> Any:
     return results(name)["figures"]
 
@@ -104,13 +133,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def reading() -> Iterator[str]:
-    """What blind readers found in the summaries of release 0.2 and in today's: the newest sheet."""
+    """What blind readers found in two versions of summaries: the newest sheets."""
     rows = []
-    for sheet in list(results("blind-reading")["sheets"].values())[-1:]:
+    for sheet in list(results("blind-reading")["sheets"].values())[1:3]:
         readers = sheet["readers"]
-        for version, label in (("before", "release 0.2"), ("after", "highlights")):
+        for version, label in sheet["versions"].items():
             better = " / ".join(str(reader["better"][version]) for reader in readers)
-            name = f"{label}, {readers[0]['dialogues']} {sheet['what']}"
+            name = f"{label} ({readers[0]['dialogues']} dialogues)"
             rows.append([name, *found(readers, version).values(), better])
     head = ["a number for each reader", "wrong statements", "vague", "useful, 1 to 5"]
     return table([*head, "filed unread", "better of two"], rows)
@@ -131,7 +160,7 @@ def found(readers: Sequence[Mapping[str, Any]], version: str) -> dict[str, str]:
 
 
 WRITERS = {
-    "highlights": ("strong", "before", "highlights (quotes, no model)"),
+    "highlights": ("long", "before", "highlights (quotes, no model)"),
     "smollm2": ("smollm2", "before", "SmolLM2 135M alone"),
     "smollm2, grounded": ("smollm2", "after", "SmolLM2 135M, grounded"),
     "qwen": ("qwen", "before", "Qwen2.5-Coder 0.5B alone"),

@@ -8,8 +8,7 @@ facts of sheet 4 in three summaries found them by the share of their content wor
 has, as `SHARE_OF_WORDS` and the two behind it say. ``marks``: facts all of whose words are told.
 Words are those of the summaries, as a share of the dialogues'. ``stale``: the share of what a later
 turn changes that is told all the same; ``alone``: where nothing of the next two turns is told.
-``half``: dialogues half of whose facts are found. The last row is the usual length, which depends
-on where the facts stand.
+``half``: dialogues half of whose facts are found.
 """
 
 import argparse
@@ -20,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dialogist.highlights.network import BUNDLED, Network, read_network
-from dialogist.highlights.selection import MOST, USUAL, select
+from dialogist.highlights.section_network import section_network
+from dialogist.highlights.selection import select
 from dialogist_lab.selector.marks import MarkedDialogue, Spans, holds, read_marked
 
-SHARES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+SHARES = (0.15, 0.25, 0.35, 0.45, 0.55, 0.65)
 SHARE_OF_WORDS = (0, 0.17, 0.42, 0.6, 0.85, 1)
 FOUND = (0, 0.04, 0.2, 0.45, 0.65, 0.92)
 FOUND_WHOLE = (0, 0, 0, 0.2, 0.25, 0.7)
@@ -42,15 +42,15 @@ class Held(NamedTuple):
     half: float
 
 
-def measured(
-    dialogues: Sequence[MarkedDialogue], network: Network, share: float, usual: float = 0.0
-) -> Held:
+def measured(dialogues: Sequence[MarkedDialogue], network: Network, share: float) -> Held:
     """What summaries hold that have at most that share of the words of their dialogue."""
     covered: list[float] = []
     marks, stale, alone, half = [], [], [], []
     words = 0
     for one in dialogues:
-        highlights = select(one.reading, network, int(share * one.words), usual=usual)
+        filed = section_network().read(one.reading)
+        worth = network.worth(one.reading, filed.candidates)
+        highlights = select(one.reading, worth, filed, int(share * one.words))
         units = {i for highlight in highlights for i in highlight.units}
         terms = {term for i in units for term in one.reading.terms[i]}
         own = [fact.covered(terms) for fact in one.facts]
@@ -93,12 +93,11 @@ def main() -> None:
     facts, stale = sum(len(d.facts) for d in dialogues), sum(len(d.stale) for d in dialogues)
     print(f"{len(dialogues)} dialogues, {facts} facts, {stale} stale spans")
     print("at most  words  found  strictly  marks  stale  alone  half")
-    for share, usual in [*((share, 0.0) for share in SHARES), (MOST, USUAL)]:
-        held = measured(dialogues, network, share, usual)
-        name = "usual" if usual else f"{share:.0%}"
+    for share in SHARES:
+        held = measured(dialogues, network, share)
         print(
-            f"{name:>7} {held.words:6.1%} {held.found:6.1%} {held.strictly:9.1%} {held.marks:6.1%}"
-            f" {held.stale:6.1%} {held.alone:6.1%} {held.half:5.0%}"
+            f"{share:>7.0%} {held.words:6.1%} {held.found:6.1%} {held.strictly:9.1%}"
+            f" {held.marks:6.1%} {held.stale:6.1%} {held.alone:6.1%} {held.half:5.0%}"
         )
 
 

@@ -60,7 +60,7 @@ def rows_of(file: Path) -> Iterator[Row]:
 
 def _why(summary: Summary, sections: Sequence[FilledSection]) -> str:
     entries = {section.title: section.entries for section in sections}
-    if summary.status != "ok":
+    if summary.status != "ready":
         return summary.status
     if entries["Open questions"]:
         return "open question"

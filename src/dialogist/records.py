@@ -283,11 +283,9 @@ class WriterOutput:
 
 
 Status: TypeAlias = Literal[
-    "ok",  # every statement is quoted or supported
-    "warning",  # a statement is contradicted or doubtful: its reasons say why
-    "unchecked",  # nothing has judged some of the statements
-    "low_confidence",  # no statement mattered or had room
-    "too_short",  # fewer than six words were said
+    "ready",  # everything is quoted or supported, and a colleague would likely file it unread
+    "review",  # read it beside the dialogue: a statement is not proved, or something may be missing
+    "not_enough",  # fewer than six words were said, or nothing that matters or has room
     "unsupported_language",  # the writer does not read it; no text
     "empty",  # there is nothing to summarize; no text
     "refused",  # the language model declines to write; no text
@@ -318,15 +316,16 @@ class Sent:
 class Summary:
     """The summary of one dialogue.
 
-    ``status`` says whether it can be used as it is, and ``reason`` why. ``statements`` are all of
-    ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that of the
-    weights which it used. ``sent``: to which language models, and how much. ``reading`` is what the
-    reader of the dialogue said of it.
+    ``status`` says whether it can be used as it is, and ``reason`` why not. ``ready``: how likely a
+    colleague would file it unread, from 0 to 1; None: not everything is proved. ``statements`` are
+    all of ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that
+    of the weights which it used. ``sent``: to which language models, and how much. ``reading`` is
+    what the reader of the dialogue said of it.
     """
 
     text: str
     id: str = ""
-    status: Status = "ok"
+    status: Status = "review"
     reason: str = ""
     statements: tuple[Statement, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
@@ -336,6 +335,7 @@ class Summary:
     licence: str = ""
     sent: tuple[Sent, ...] = ()
     reading: ReadReport | None = field(default=None, metadata=_IF_KNOWN)
+    ready: float | None = None
 
     def to_json(self) -> dict[str, JSON]:
         """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
@@ -362,7 +362,9 @@ class Summary:
         if version not in (3, SCHEMA_VERSION):
             raise DataError(f"Summary: schema_version {version}; this release reads 3 and 4")
         try:
-            current = _from_version_3(record) if version == 3 else record
+            current = _from_version_3(record) if version == 3 else dict(record)
+            status = current.get("status", "review")
+            current["status"] = _STATUSES.get(status, status)
             return TypeAdapter(cls).validate_python(current)
         except ValidationError as error:
             wrong = error.errors()[0]
@@ -374,6 +376,11 @@ class Summary:
 
 _VERDICTS = {"quoted": "quoted", "checked": "supported"}
 """Kinds of statements of version 3 as verdicts."""
+_STATUSES = {
+    **dict.fromkeys(("ok", "warning", "unchecked", "truncated"), "review"),
+    **dict.fromkeys(("low_confidence", "too_short"), "not_enough"),
+}
+"""Older statuses as today's: nothing said how likely a summary was filed."""
 
 
 def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -396,10 +403,8 @@ def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
         )
     kinds = get_args(WarningKind)
     coverage = record.get("coverage", {})
-    status = record.get("status", "ok")
     return {
         **record,
-        "status": "warning" if status == "truncated" else status,
         "statements": statements,
         "coverage": {
             "words": coverage.get("tokens", 0),
@@ -452,7 +457,8 @@ shown alone."""
 class SummaryOptions:
     """What is asked of a summary.
 
-    ``length``: a share of the dialogue's words (docs/reference/summary.md); ``words``: instead at
+    ``length``: a share of the dialogue's words (docs/reference/summary.md), or as much as the
+    writer is read best with; ``words``: instead at
     most so many, in whole statements. ``focus``: only what is about this speaker. ``perspective``:
     people by name or by role; ``names``: speakers by another name. ``mask``: how much personal
     data is masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
@@ -463,7 +469,7 @@ class SummaryOptions:
         UsageError: a value is none of those that there are.
     """
 
-    length: Length = "medium"
+    length: Length | None = None
     words: int | None = None
     focus: str | None = None
     perspective: Perspective | None = None
@@ -475,7 +481,7 @@ class SummaryOptions:
 
     def __post_init__(self) -> None:
         choices = {
-            "length": get_args(Length),
+            "length": (None, *get_args(Length)),
             "perspective": (None, *get_args(Perspective)),
             "mask": (None, *get_args(Masking)),
             "mask_names": get_args(MaskedNames),

@@ -92,7 +92,7 @@ def text_of(result: "Result", bare: bool = False) -> str:
     if not bare:
         told = [w.message for w in summary.warnings if w.message != summary.reason]
         lines += [*_times(result), *(f"Note: {printable(message)}" for message in told)]
-    if summary.status != "ok" and (summary.status == "error" or not bare):
+    if summary.status == "error" or not bare:
         lines += [*[""] * bool(lines), f"Status: {status_of(summary)}"]
     return "".join(f"{line}\n" for line in lines)
 
@@ -113,8 +113,7 @@ def markdown_of(result: "Result") -> str:
                 quotes = quotations(statement.evidence, said)
                 lines += [f"{_BELOW}- {plain(line)}" for line in quotes]
     lines += [text for line in _times(result) for text in ("", plain(line))]
-    if summary.status != "ok":
-        lines += ["", f"> **Status: {plain(status_of(summary))}**"]
+    lines += ["", f"> **Status: {plain(status_of(summary))}**"]
     told = [w.message for w in summary.warnings if w.message != summary.reason]
     for message in (*told, *(summary.reading.warnings if summary.reading else ())):
         lines += ["", f"> **Note:** {plain(message)}"]
@@ -135,8 +134,10 @@ def _times(result: "Result") -> list[str]:
 
 
 def status_of(summary: Summary) -> str:
-    """The status in words, and why it is that."""
+    """The status in words, how likely the summary would be filed unread, and why it is that."""
     words = summary.status.replace("_", " ")
+    if summary.ready is not None:
+        words += f" ({summary.ready:.0%} likely to be filed unread)"
     return f"{words}: {printable(summary.reason)}" if summary.reason else words
 
 

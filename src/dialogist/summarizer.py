@@ -308,6 +308,7 @@ class Summarizer:
             from dialogist.forms.fill import fill  # its rules take a while to load
 
             filled = fill(summary, dialogue, self.form, options.focus)
+        summary = _with_chance(summary, dialogue, filled)
         if masks is not None and privacy is not None:
             summary, dialogue = _masked(summary, dialogue, masks, privacy)
         if not options.evidence:
@@ -317,29 +318,43 @@ class Summarizer:
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
 
 
+def _with_chance(summary: Summary, dialogue: Dialogue, filled: "FilledForm | None") -> Summary:
+    """The summary of which everything is proved, with its chance to be filed unread."""
+    if summary.status != "review" or summary.reason:
+        return summary
+    from dialogist.highlights.readiness import READY, ready_chance  # takes a while to load
+
+    spans = [span for statement in summary.statements for span in statement.evidence]
+    if filled is not None:
+        spans += [x for part in filled.sections for e in part.entries for x in e.evidence]
+    chance = ready_chance(dialogue, spans)
+    is_ready = chance is not None and chance >= READY
+    return replace(summary, ready=chance, status="ready" if is_ready else "review")
+
+
 def summary_of(dialogue: Dialogue, statements: list[Statement], options: SummaryOptions) -> Summary:
     """The summary that statements make, with its status and why it is that."""
-    status: Status = "ok"
+    status: Status = "review"
     reason = ""
     said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
     flagged = [s for s in statements if s.verdict in ("contradicted", "doubtful")]
     unverified = sum(statement.verdict == "unverified" for statement in statements)
     if said < FEWEST_WORDS:
-        status, reason = "too_short", f"only {counted(said, 'words')} said"
+        status, reason = "not_enough", f"only {counted(said, 'words')} said"
     elif not statements and options.words is not None:
         limit = counted(options.words, "words")
         reason = f"no statement has {limit} or fewer: ask for more with words"
-        status = "low_confidence"
+        status = "not_enough"
     elif not statements:
         about = "" if options.focus is None else f" about {options.focus}"
-        status, reason = "low_confidence", f"nothing was said that matters{about}"
+        status, reason = "not_enough", f"nothing was said that matters{about}"
     elif flagged:
         worst = min(flagged, key=lambda s: s.verdict != "contradicted")
         more = f" (and {len(flagged) - 1} more)" if len(flagged) > 1 else ""
-        status, reason = "warning", ("; ".join(worst.reasons) or worst.verdict) + more
+        reason = ("; ".join(worst.reasons) or worst.verdict) + more
     elif unverified:
         checked = counted(len(statements), "statements")
-        status, reason = "unchecked", f"{unverified} of {checked} not verified"
+        reason = f"{unverified} of {checked} not verified"
     return Summary(
         " ".join(statement.text for statement in statements),
         dialogue.id,

@@ -421,7 +421,7 @@ class TrainedModel:
                 for label, text in self.planned(written):
                     start = written.text.index(text, statements[-1].end if statements else 0)
                     statements.append(Statement(text, start, start + len(text), label))
-                status: Status = "ok" if written.text else "empty"
+                status: Status = "review" if written.text else "empty"
                 yield Summary(written.text, dialogue.id, status, statements=tuple(statements))
 
 

@@ -27,7 +27,7 @@ def records(folder):
 def test_the_records_are_those_of_summarize(dialogist, calls, tmp_path):
     done = dialogist("batch", calls, "--output", "out", "--length", "short")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"12 summaries: 12 ok" in done.stderr
+    assert b"12 summaries: 12 ready" in done.stderr
     assert b"dialogues read: 12 as " in done.stderr
     assert b": read as " not in done.stderr
     assert not dialogist("batch", calls, "--output", "quiet", "-q").stderr

@@ -32,7 +32,7 @@ def test_a_job(job, calls):
     assert "not JSON" in records[2]["reason"]
     manifest = json.loads((job.folder / "manifest.json").read_text())
     assert manifest["settings"] == {"writer": "first"}
-    assert manifest["totals"]["statuses"] == {"error": 1, "ok": 10}
+    assert manifest["totals"]["statuses"] == {"error": 1, "review": 10}
     assert [shard["records"] for shard in manifest["shards"]] == [4, 4, 3]
     assert {path.name for path in job.folder.iterdir()} == {*job.parts(), ".lock", "manifest.json"}
     assert job.progress[-1].done == 11

@@ -75,8 +75,8 @@ def test_what_is_not_written_costs_its_own_dialogue(
     dialogist(*words(server, calls, "out", f"{options}&timeout=1"))
     found = records(dialogist.folder / "out")
     assert len(found) == COUNT
-    assert {one["status"] for one in found} == {told[0], "ok"}
-    assert all(one["reason"].startswith(told[1]) for one in found if one["status"] != "ok")
+    assert {one["status"] for one in found} <= {told[0], "review", "ready"}
+    assert all(one["reason"].startswith(told[1]) for one in found if one["status"] == told[0])
 
 
 def test_the_time_of_a_dialogue_is_limited(dialogist, server, calls, tmp_path):
@@ -96,8 +96,8 @@ def test_a_model_that_goes_away_ends_the_run_and_the_next_goes_on(
     flags = words(server, calls, "out", "at_once=2", tmp_path)
     away = dialogist(*flags, "--shard-size", "5")
     assert away.returncode == 1
-    told = away.stderr.splitlines()  # and, by chance, of the dialogue that was on its way
-    assert len(told) == 1 or (len(told) == 2 and b"the run was stopped" in told[0])
+    told = away.stderr.splitlines()  # and, by chance, of dialogues that were on their way
+    assert all(b"the run was stopped" in line for line in told[:-1])
     assert b"the key is refused" in told[-1]
     server.faults.clear()
     server.requests.clear()
@@ -119,7 +119,7 @@ def test_a_killed_batch_pays_nothing_twice(dialogist, server, calls, tmp_path):
     time.sleep(0.1)
     assert dialogist(*flags).returncode == 0
     assert len(server.requests) <= 2 * COUNT + 4
-    assert {one["status"] for one in records(tmp_path / "out")} == {"ok"}
+    assert {one["status"] for one in records(tmp_path / "out")} == {"ready"}
 
 
 def test_a_repeated_batch_makes_no_calls(dialogist, server, calls, tmp_path):

@@ -29,7 +29,7 @@ SPAN = EvidenceSpan(0, 0, 4, 0.5)
 FULL = Summary(
     "Ann pays 45.",
     id="\ud83d",
-    status="warning",
+    status="review",
     reason="nobody says 45",
     statements=(
         Statement(
@@ -87,7 +87,7 @@ def test_a_summary_of_release_0_2_is_read() -> None:
     assert (first.section, first.verdict, first.importance) == ("Money", "contradicted", 0.25)
     assert (first.reasons, first.evidence) == (("no Ann",), (SPAN,))
     assert (second.verdict, second.reasons) == ("quoted", ())
-    assert (summary.status, summary.writer) == ("warning", "default")
+    assert (summary.status, summary.writer) == ("review", "default")
     assert (summary.coverage.words, summary.coverage.words_read) == (9, 8)
     assert summary.warnings == (Warning("input", "it was cut"),)
 
@@ -99,7 +99,7 @@ def test_a_summary_of_release_0_2_is_read() -> None:
         ([1], "expected an object"),
         ({"text": 1}, r"Summary.text: .*string"),
         ({"text": "x", "schema_version": 5}, "this release reads 3 and 4"),
-        ({"text": "x", "status": "fine"}, "Summary.status: .*'ok'"),
+        ({"text": "x", "status": "fine"}, "Summary.status: .*'ready'"),
         ({"text": "x", "statements": [{"start": 1}]}, r"Summary.statements\[0\].text: .*required"),
         ({"text": "x", "statements": [{"text": "x", "start": "x"}]}, r"\[0\].start: .*integer"),
         ({"text": "x", "coverage": {"words": 0.5}}, "Summary.coverage.words: .*integer"),

@@ -47,11 +47,11 @@ def one(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
 @pytest.mark.parametrize(
     ("drafts", "status", "verdicts"),
     [
-        ([QUOTE], "ok", ["quoted"]),
-        ([QUOTE, Draft("The agent will call on Friday.")], "unchecked", ["quoted", "unverified"]),
-        ([Draft("The agent will call on Monday the 13th.")], "warning", ["contradicted"]),
-        ([], "low_confidence", []),
-        ([Draft("  "), QUOTE], "ok", ["quoted"]),
+        ([QUOTE], "review", ["quoted"]),
+        ([QUOTE, Draft("The agent will call on Friday.")], "review", ["quoted", "unverified"]),
+        ([Draft("The agent will call on Monday the 13th.")], "review", ["contradicted"]),
+        ([], "not_enough", []),
+        ([Draft("  "), QUOTE], "review", ["quoted"]),
     ],
 )
 def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[str]) -> None:
@@ -60,7 +60,7 @@ def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[st
     assert [statement.verdict for statement in summary.statements] == verdicts
     assert (summary.writer, summary.licence) == ("scripted", "MIT")
     assert summary.coverage.complete
-    assert bool(summary.reason) == (status != "ok")
+    assert bool(summary.reason) == (verdicts != ["quoted"])
     assert set(summary.timings) == {"write", "ground", "total"}
 
 
@@ -69,7 +69,7 @@ def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[st
     [
         ("", "empty"),
         ("Ann:\nBo:  \n", "empty"),
-        ("Ann: Hi!\nBo: Hello!", "too_short"),
+        ("Ann: Hi!\nBo: Hello!", "not_enough"),
         ("Ann: Guten Tag, ich möchte meine Bestellung zurückgeben, bitte.\nBo: Gerne, natürlich.",
          "unsupported_language"),
         ("安: 你好，我想退货，订单还没有到。\n博: 好的，请稍等一下。", "unsupported_language"),
@@ -81,11 +81,11 @@ def test_what_is_not_read_is_told(text: str, status: str) -> None:
     [summary] = Summarizer(writer).summarize([talk])
     assert (summary.id, summary.status) == ("x", status)
     assert summary.reason
-    if status != "too_short":
+    if status != "not_enough":
         assert [warning.kind for warning in summary.warnings] == ["not_read"]
         assert (summary.text, summary.coverage.words_read, writer.read) == ("", 0, [])
     if status == "unsupported_language":
-        assert Summarizer(Scripted(lambda _: [])).summarize([talk])[0].status == "low_confidence"
+        assert Summarizer(Scripted(lambda _: [])).summarize([talk])[0].status == "not_enough"
 
 
 def test_what_goes_wrong_with_one_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
@@ -99,7 +99,7 @@ def test_what_goes_wrong_with_one_leaves_the_others(caplog: pytest.LogCaptureFix
     talks = [replace(CALL, id=id) for id in ("a", "bug", "told", "b", "bug")]
     with caplog.at_level(logging.ERROR):
         summaries = Summarizer(Scripted(drafts)).summarize(talks)
-    assert [s.status for s in summaries] == ["ok", "error", "error", "ok", "error"]
+    assert [s.status for s in summaries] == ["review", "error", "error", "review", "error"]
     assert summaries[1].reason == summaries[4].reason
     assert summaries[1].reason.startswith("ValueError: it broke (error ")
     assert summaries[2].reason == "no answer"
@@ -203,7 +203,7 @@ def test_masks(stage: str) -> None:
     assert ("415" in str(writer.read)) == (stage == "output")
     assert "415" not in str(result)
     focused = Summarizer().results([CALL], mask=stage, mask_names="all", focus="Customer")
-    assert next(focused).summary.status == "ok"
+    assert next(focused).summary.status == "review"
 
 
 def test_a_record_of_a_failure_shows_nobodys_data_where_masks_are_wanted() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from dialogist.forms.section_network import OUTPUTS, SectionChances
 from dialogist.highlights.candidates import candidates_of
+from dialogist.highlights.section_network import OUTPUTS, SectionChances
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
 

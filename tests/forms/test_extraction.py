@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.forms.samples import MEETING, dialogue_of
 
 from dialogist.forms.extraction import extract, title_of
-from dialogist.forms.section_network import SECTIONS
+from dialogist.highlights.section_network import SECTIONS
 
 CALL = dialogue_of(
     "Agent: Good morning, Brightwave Broadband, how can I help?",

@@ -117,7 +117,6 @@ def test_an_empty_section_never_reads_as_if_nothing_had_been_said_of_it():
         "Doctor: “Do you have any allergies?” – Patient: “Penicillin. I got a rash as a child.”"
     )
     assert [s.utterance for s in entry.evidence] == [0, 1]
-    assert sections["Medications"].says == "Mentioned, not extracted: see [4]"
     assert "Past surgical history" not in sections
     assert sections["Plan"].says == "Not found: read the dialogue."
 
@@ -186,9 +185,9 @@ def test_without_evidence_a_form_has_the_same_entries_alone():
 
 
 def test_an_unready_summary_and_other_languages_are_told():
-    summary = Summary("", status="too_short", reason="two words were said")
+    summary = Summary("", status="not_enough", reason="two words were said")
     filled = fill(summary, dialogue_of("A: Hi."), load_form("plain"))
-    assert filled.notes == ("too_short: two words were said",)
+    assert filled.notes == ("not_enough: two words were said",)
     polish = dialogue_of(
         "A: Dzień dobry, czy mogę prosić o fakturę za ostatni miesiąc, bo jej nie "
         "dostałam i nie wiem, ile mam zapłacić za prąd oraz za gaz?"

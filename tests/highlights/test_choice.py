@@ -15,7 +15,7 @@ def _drawn(seed: int, count: int = 9) -> Choice:
     together = {(i, j): float(draw.normal(0, 0.3)) for i, j in near if i < j}
     ties = {pair: float(draw.uniform(0, 1)) for pair in near if draw.random() < 0.3}
     words = draw.integers(1, 9, count).tolist()
-    return Choice(words, draw.uniform(-0.2, 1, count), together, 20, (), ties)
+    return Choice(words, draw.uniform(-0.2, 1, count), together, 20, ties)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -30,11 +30,6 @@ def test_no_other_choice_is_worth_more(seed: int) -> None:
         assert sum(choice.words[i] for i in chosen) <= budget
         assert choice.worth(chosen) == pytest.approx(best)
         assert choice.values()[budget] == pytest.approx(best)
-
-
-def test_what_must_be_told_comes_first() -> None:
-    choice = Choice([3, 3], np.array([0.1, 0.9]), {}, 3, must=[0])
-    assert choice.within(3) == [0]
 
 
 def test_what_is_changed_is_not_told_without_its_change() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dialogist.highlights.candidates import candidates_of, statement_words
 from dialogist.highlights.network import Worth, bundled_network
+from dialogist.highlights.section_network import section_network
 from dialogist.highlights.selection import Weighed, highlights_of, select, weigh
 from dialogist.highlights.writer import Highlights
 from dialogist.language.reading import Reading
@@ -110,14 +111,12 @@ def test_the_last_value_is_told() -> None:
 def test_lengths(length: str) -> None:
     words = sum(statement_words(text) for text in written(SERVICE, length=length))
     said = sum(len(u.text.split()) for u in SERVICE.utterances)
-    most = {"short": 0.27, "medium": 0.58, "long": 0.65}[length]
+    most = {"short": 0.15, "medium": 0.35, "long": 0.65}[length]
     assert 0 < words <= most * said
 
 
-def test_a_short_summary_has_the_issue_and_the_outcome() -> None:
-    text = " ".join(written(SERVICE, length="short"))
-    assert "54 pounds" in text
-    assert "contract" in text or "39.50" in text
+def test_a_short_summary_begins_with_the_outcome() -> None:
+    assert "July bill" in written(SERVICE, words=30, length="short")[0]
 
 
 @pytest.mark.parametrize("most", [1, 8, 20, 40])
@@ -167,7 +166,11 @@ _WORDS = st.lists(st.sampled_from(_SAID), max_size=20).map(" ".join)
 def test_whatever_is_said_spans_fit(turns: list[tuple[str, str]]) -> None:
     dialogue = Dialogue(tuple(Utterance(speaker, text) for speaker, text in turns))
     reading = Reading(dialogue)
-    for one in select(reading, bundled_network(), 30):
+    filed = section_network().read(reading)
+    if not filed.candidates:
+        return
+    worth = bundled_network().worth(reading, filed.candidates)
+    for one in select(reading, worth, filed, 30):
         assert one.words == statement_words(one.text) <= 30
         assert "\x1b" not in one.text
         for span in one.quotes:

@@ -242,7 +242,7 @@ def test_models_of_transformers_are_writers_by_folder(kind: str, tmp_path: Path)
     assert isinstance(content, str)
     assert isinstance(is_cut, bool)
     [summary] = Summarizer(writer, "rules").summarize(rows(1))
-    assert summary.status in ("unchecked", "warning", "low_confidence", "ok", "error")
+    assert summary.status in ("review", "ready", "not_enough", "error")
     assert "holds no statement" in summary.reason or summary.status != "error"
     with pytest.raises(ModelError, match="no model"):
         open_writer(f"hf:{tmp_path / 'nothing'}")

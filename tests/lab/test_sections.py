@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dialogist.forms.section_network import OUTPUTS, SectionNetwork, section_windows
+from dialogist.highlights.section_network import OUTPUTS, SectionNetwork, section_windows
 from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
 from dialogist_lab.sections.section_training import (
     ExportedSections,
@@ -62,7 +62,7 @@ def test_what_chosen_pieces_and_clauses_teach(corpus: Path) -> None:
     told = dict(zip(TARGETS[: len(OUTPUTS)], chosen.targets[last], strict=False))
     assert told == {
         "told": 1, "issue": 0, "done": 0, "outcome": 1, "decisions": 0, "actions": 1,
-        "questions": 0, "owner": 1, "stale": UNKNOWN,
+        "questions": 0, "medication": 0, "advice": 0, "owner": 1, "stale": UNKNOWN,
     }  # fmt: skip
     assert chosen.targets[boiler, 1] == 1
     assert chosen.targets[offer, 0] == 0

@@ -10,6 +10,7 @@ from safetensors.numpy import load_file, save
 
 from dialogist.errors import DataError
 from dialogist.highlights.network import BUNDLED, read_network
+from dialogist.highlights.section_network import OUTPUTS, SectionChances
 from dialogist.highlights.selection import select
 from dialogist_lab.selector import selector_training
 from dialogist_lab.selector.marks import holds, needed, read_marked
@@ -78,7 +79,8 @@ def test_a_selector_learns_and_is_read_by_the_tool(tmp_path: Path) -> None:
     assert key[offer] < 0.3
     assert stale[offer] > 0.7
     assert stale[boiler] < 0.3
-    told = " ".join(one.text for one in select(marked[0].reading, network, 14))
+    filed = SectionChances(marked[0].candidates, np.zeros((len(texts), len(OUTPUTS)), np.float32))
+    told = " ".join(one.text for one in select(marked[0].reading, worth, filed, 14))
     assert "boiler" in told
     assert "for 90" not in told
 

@@ -103,7 +103,7 @@ def test_operators_see_health_readiness_version_model_and_counts(engine):
 
     text = ask(engine, conversation)
     assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 1.0' in text
-    assert 'dialogist_summaries_total{status="ok"} 1.0' in text
+    assert 'dialogist_summaries_total{status="ready"} 1.0' in text
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_it_asks_all_routes(made, engine):
     with listening(engine) as port:
         client = made.Client(f"http://127.0.0.1:{port}", add_key(engine, "desk"))
         summary = client.summarize({**asked, "review": True})
-        assert summary["status"] == "ok"
+        assert summary["status"] == "ready"
         text = "\n".join(f"{one['speaker']}: {one['text']}" for one in CALL["utterances"])
         query = {"length": "short", "evidence": False}
         assert client.summarize(text, **query)["statements"][0]["evidence"] == []

@@ -341,7 +341,7 @@ PAYLOADS = (
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_nothing_that_was_said_is_html(payload):
     said = f"{payload} I will call you at noon."
-    summary = Summary(f"{payload} It was said.", id=payload, reason=payload, status="warning")
+    summary = Summary(f"{payload} It was said.", id=payload, reason=payload, status="review")
     view = view_of(Dialogue.from_text("A: x\n"), summary.to_json())
     talk = view_of(Dialogue.from_text(f"{payload}: {said}\nB: {said}"), Summary("x").to_json())
     shown = rendered(view) + rendered(talk)

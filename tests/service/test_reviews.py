@@ -115,7 +115,7 @@ def test_a_store_of_version_3_goes_on(engine):
     [old] = valid_keys(engine)
     [plain, filled] = find_reviews(engine, ReviewPage())["reviews"]
     assert plain["excerpt"].startswith("Guest: “My number is 415 555 0132.")
-    assert (plain["conversation"], plain["turns"], plain["ready"]) == ("case-7", 3, "ok")
+    assert (plain["conversation"], plain["turns"], plain["status"]) == ("case-7", 3, "review")
     assert (filled["form"], ids_of(engine, form="call")) == ("call", [filled["id"]])
     assert {one["who"] for one in find_changes(engine, AuditFilter())} == {"old"}
     assert approve(engine, old, filled["id"])["state"] == "approved"

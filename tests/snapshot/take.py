@@ -76,9 +76,7 @@ def _records(output: str) -> Texts:
 
 
 def _rows(output: str) -> Texts:
-    rows = re.split(
-        r"\n(?=\w+,(?:ready|review|ok|warning|low_confidence|too_short|not enough))", output
-    )
+    rows = re.split(r"\n(?=\w+,(?:ready|review|not_enough))", output)
     return {row.partition(",")[0]: row.strip() for row in rows[1:]}
 
 

@@ -144,7 +144,10 @@ class SummaryFlags:
         str | None,
         typer.Option("--form", "--template", "-t", help="Fill a form: its name or YAML file."),
     ] = None
-    length: Annotated[Length, typer.Option(help="How long the summary is.")] = "medium"
+    length: Annotated[
+        Length | None,
+        typer.Option(help="How long: highlights are long, what a model writes is medium."),
+    ] = None
     words: Annotated[
         int | None, typer.Option(min=1, help="At most N words, in whole statements.")
     ] = None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialogist.forms.section_network import SECTIONS, section_chances
 from dialogist.forms.typed_fields import has_cue
 from dialogist.highlights.candidates import Candidate, quoted_parts
+from dialogist.highlights.section_network import SECTIONS, section_chances
 from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
@@ -22,6 +22,8 @@ from dialogist.records import Dialogue, EvidenceSpan
 _LEAST = {
     "issue": 0.35, "done": 0.3, "outcome": 0.45, "decisions": 0.35, "actions": 0.35,
     "questions": 0.35,
+    "medication": 0.35,
+    "advice": 0.35,
 }  # fmt: skip
 _ALWAYS = {"issue": 0.1, "outcome": 0.1}
 """Every dialogue has these: the best piece is told from this chance on."""

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from dialogist.forms.extraction import Finding, answers_in, extract, headline_of, title_of
 from dialogist.forms.form_file import FieldSource, FieldType, Form, FormSection
 from dialogist.forms.key_points import LabelledSentence, load_pack
-from dialogist.forms.section_network import SECTIONS
 from dialogist.forms.typed_fields import TypedValue, Values, has_cue
+from dialogist.highlights.section_network import SECTIONS
 from dialogist.language.detection import language_of
 from dialogist.plain_text import PROVED, labels_of, plain, printable, quotations, verdict_of
 from dialogist.records import (
@@ -31,7 +31,9 @@ from dialogist.records import (
 FORM_SCHEMA_VERSION = 3
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
-_TOLD_BEFORE: Mapping[FieldSource, str] = {"outcome": "done", "decisions": "outcome"}
+_TOLD_BEFORE: Mapping[FieldSource, str] = {
+    "outcome": "done", "decisions": "outcome", "advice": "medication",
+}  # fmt: skip
 """What a form tells once, where it has both: what was done is no outcome beside it."""
 _QUOTED = re.compile(r'["“](.+?)["”]')
 _HELD = 0.7  # of what a statement rests on
@@ -230,7 +232,7 @@ class _Filler:
         sources = {section.source for section in self.form.sections}
         spans = [
             span
-            for source in sources & {"actions", "decisions"}
+            for source in sources & {"actions", "decisions", "medication", "advice"}
             for finding in self.extracted[source]
             for span in finding.evidence
         ]
@@ -285,7 +287,7 @@ class _Filler:
 
     def notes(self, left_out: int) -> Iterator[str]:
         """What to know of this one."""
-        if self.summary.status not in ("ok", "unchecked"):
+        if self.summary.status not in ("ready", "review") or self.summary.reason:
             yield f"{self.summary.status}: {self.summary.reason}".rstrip(": ")
         if self.unfocused:
             yield f"entries that are not about {self.focus} are left out: {self.unfocused}"

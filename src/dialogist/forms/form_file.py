@@ -22,6 +22,8 @@ FieldSource: TypeAlias = Literal[
     "decisions",  # what was said to be decided, or was proposed and accepted
     "actions",  # what was promised, or asked for and agreed to, with its owner and deadline
     "questions",  # what was answered with "I don't know", or asked last and never answered
+    "medication",  # drugs with their doses: taken, started, changed, stopped
+    "advice",  # what a patient is told to do
     "headline",  # the matter and its outcome in a few words, of a writer that writes
     "title",  # the topic that the corpus gives, or words that the dialogue repeats
     "speakers",  # who speaks, with roles
@@ -39,7 +41,7 @@ _OPTIONS: Mapping[FieldSource, frozenset[str]] = {
     "key_points": frozenset(("labels", "cues", "max")),
     "summary": frozenset(("part", "max")),
     "field": frozenset(("type", "cues", "several", "max")),
-    **dict.fromkeys(("issue", "done", "outcome"), frozenset(("max",))),
+    **dict.fromkeys(("issue", "done", "outcome", "medication", "advice"), frozenset(("max",))),
     # "labels": of forms for earlier versions, without effect
     **dict.fromkeys(("decisions", "actions", "questions"), frozenset(("labels", "max"))),
     **dict.fromkeys(("headline", "title", "speakers"), frozenset()),

@@ -1,6 +1,6 @@
 """The most important of a dialogue: its candidates weighed, chosen exactly, neighbours joined."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -9,33 +9,28 @@ from numpy.typing import NDArray
 
 from dialogist.highlights.candidates import (
     Candidate,
-    candidates_of,
     lacks_verb,
     quoted_parts,
     statement_words,
 )
 from dialogist.highlights.features import REACH, is_agent
-from dialogist.highlights.network import Network, Worth
+from dialogist.highlights.network import Worth
+from dialogist.highlights.section_network import SectionChances
 from dialogist.language.reading import Reading
 from dialogist.records import EvidenceSpan
-
-USUAL, MOST = 0.437, 0.58
-"""Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
 
 # Chosen on the held-out dialogues of bench/selection.py (docs/notes/index.md).
 LEAST = 0.25  # the chance below which a statement is left out even where there is room
 STALE = 15.0  # what the chance that something later changes a statement costs, of its worth
-_EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that joining saves at most
 _PART = 0.1  # of a fact that a reader knows by one of the statements that tell it
 _VAGUE = 0.2  # of the worth of a statement whose "it" no other one names
 _ASKED = 0.6  # of the worth of a question without its answer
 _OPENING = (0.2, 0.1)  # more worth of what is said first: it tells what the dialogue is about
 _SAYS = 3  # terms that an opening has at least
-# The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
-_BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
+# More worth of the likeliest issue and outcome, of the most; if they are as likely as this.
+_FRAME, _SURE = 0.7, 0.5
 _JOINED_UNITS, _JOINED_WORDS = 4, 40  # of neighbours that share a label
-_MUST = 1000.0  # more than all facts of a dialogue
 _NEVER = -1e9
 _STATES = 1 << REACH
 # (S, REACH): whether the candidate so many places before was chosen, by the last decisions.
@@ -67,60 +62,42 @@ class Weighed:
 
 def select(
     reading: Reading,
-    network: Network,
+    worth: Worth,
+    filed: SectionChances,
     budget: int,
     is_short: bool = False,
-    about: str = "",
-    usual: float = 0.0,
 ) -> list[Highlight]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
-    ``is_short``: the issue and the outcome come first. It costs other facts. ``about``: only what
-    this speaker says. ``usual``: the share of the dialogue's words that a summary has where its
-    facts are spread evenly; it has fewer where they stand in few words, more where a few words more
-    tell much.
+    The likeliest outcome and issue count more. ``is_short``: the outcome comes first.
     """
-    candidates = candidates_of(reading)
-    if not candidates:
-        return []
-    worth = network.worth(reading, candidates)
-    if about:
-        speakers = [{reading.units[i].speaker for i in one.units} for one in candidates]
-        worth = worth.only([i for i, own in enumerate(speakers) if about in own])
-    return highlights_of(reading, weigh(reading, candidates, worth), budget, is_short, usual)
+    weighed = weigh(reading, filed.candidates, worth)
+    most, room = weighed.alone.max(), budget
+    words = np.array([one.words for one in filed.candidates])
+    likely = filed.of("told") * (worth.key > 0)  # about the speaker asked for
+    for section in ("outcome", "issue"):
+        chances = filed.of(section) * likely * (words <= room)
+        best = int(chances.argmax())
+        if chances[best] > _SURE:
+            weighed.alone[best] += _FRAME * most
+            room -= words[best]
+    chosen = highlights_of(reading, weighed, budget)
+    if not is_short:
+        return chosen
+    ends = filed.of_units("outcome")
+    lead = max(chosen, key=lambda one: max(ends[unit] for unit in one.units), default=None)
+    return sorted(chosen, key=lambda one: one is not lead)
 
 
-def highlights_of(
-    reading: Reading, weighed: Weighed, budget: int, is_short: bool = False, usual: float = 0.0
-) -> list[Highlight]:
-    """The best choice of some candidates, neighbours joined.
-
-    At the usual share a word must tell what it does on average where all facts are told.
-    """
-    candidates = weighed.candidates
-    words = [one.words for one in candidates]
-    must = _frame(reading, weighed, budget) if is_short else []
-    choice = Choice(
-        words, weighed.alone, weighed.together, budget + _MOST_SAVED, must, weighed.ties
-    )
-    shares = np.arange(max(choice.most, budget) + 1) / sum(unit.words for unit in reading.units)
-    price = choice.worth(range(len(words))) if usual else 0.0
-    cost = price * (shares + _EVEN * (shares - usual) ** 2)
-    values = choice.values() - cost[: choice.most + 1]
-    saved = cost[min(_MOST_SAVED, choice.most)]
-    best, highlights, tried = -float(cost[0]), list[Highlight](), list[list[int]]()
-    for room in np.argsort(-values, kind="stable").tolist():
-        if highlights and values[room] + saved <= best:
-            break
-        chosen = choice.within(room)
-        if chosen in tried:
-            continue
-        tried.append(chosen)
-        joined = _joined(reading, candidates, weighed.chances, chosen)
-        length = sum(one.words for one in joined)
-        if length <= budget and (value := choice.worth(chosen) - cost[length]) > best:
-            best, highlights = value, joined
-    return highlights
+def highlights_of(reading: Reading, weighed: Weighed, budget: int) -> list[Highlight]:
+    """The best choice of some candidates, neighbours joined."""
+    words = [one.words for one in weighed.candidates]
+    choice = Choice(words, weighed.alone, weighed.together, budget + _MOST_SAVED, weighed.ties)
+    for room in np.argsort(-choice.values(), kind="stable").tolist():
+        joined = _joined(reading, weighed.candidates, weighed.chances, choice.within(room))
+        if sum(one.words for one in joined) <= budget:
+            return joined
+    return []
 
 
 def weigh(reading: Reading, candidates: Sequence[Candidate], worth: Worth) -> Weighed:
@@ -207,28 +184,6 @@ def _answers_a_call(reading: Reading, i: int) -> bool:
     return is_agent(unit.speaker) and "?" not in unit.text and (names or lacks_verb(unit.text))
 
 
-def _frame(reading: Reading, weighed: Weighed, budget: int) -> list[int]:
-    """The best candidates of the beginning and of the end that have room together."""
-    words = np.array([unit.words for unit in reading.units])
-    place = (np.cumsum(words) - words) / words.sum()
-    plain = [
-        (i, one)
-        for i, one in enumerate(weighed.candidates)
-        if weighed.alone[i] > 0
-        and (one.is_answered or not any("?" in reading.units[unit].text for unit in one.units))
-    ]
-    chosen: list[int] = []
-    for part in (
-        [i for i, one in plain if place[one.units[0]] < _BEGINNING],
-        [i for i, one in plain if place[one.units[-1]] > _ENDING],
-    ):
-        room = budget - sum(weighed.candidates[i].words for i in chosen)
-        room = room if chosen else int(_FRAME * budget)
-        fitting = [i for i in part if weighed.candidates[i].words <= room and i not in chosen]
-        chosen += [max(fitting, key=lambda i: weighed.alone[i])] if fitting else []
-    return chosen
-
-
 def _joined(
     reading: Reading,
     candidates: Sequence[Candidate],
@@ -273,14 +228,13 @@ class Choice:
     none where that is below nought, and what the two of a pair tell more, ``together``, less what
     is lost where the first of two is chosen without the second, ``ties``. Pairs are at most `REACH`
     apart. Exact: candidates are decided in their order, and what is known of the last `REACH`
-    decisions is enough. ``must``: candidates that come first.
+    decisions is enough.
     """
 
     words: Sequence[int]
     alone: NDArray[np.float64]
     together: Mapping[tuple[int, int], float]
     most: int
-    must: Collection[int] = ()
     ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
     _best: NDArray[np.float64] = field(init=False)
     _older: list[NDArray[np.bool_]] = field(init=False)
@@ -288,7 +242,6 @@ class Choice:
     def __post_init__(self) -> None:
         self.most = min(self.most, sum(self.words))  # all of them: more makes no difference
         self.alone = np.where(self.alone > 0, self.alone, _NEVER)
-        self.alone[list(self.must)] = _MUST
         self._fill()
 
     def values(self) -> NDArray[np.float64]:

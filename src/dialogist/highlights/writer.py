@@ -1,15 +1,18 @@
 """`Highlights`, the built-in writer: the most important of what was said, in its own words."""
 
+from collections.abc import Mapping
+
 from dialogist.highlights.network import bundled_network
-from dialogist.highlights.selection import MOST, USUAL, select
+from dialogist.highlights.section_network import section_chances
+from dialogist.highlights.selection import select
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, Draft, Length, SummaryOptions, WriterOutput
 
-# Words as a share of the dialogue's, at least and at most so many; and the usual share of them.
-_LENGTHS: dict[Length, tuple[float, int, int, float]] = {
-    "short": (0.25, 18, 60, 0.0),
-    "medium": (MOST, 25, 150, USUAL),
-    "long": (0.65, 40, 400, 0.0),
+# Words as a share of the dialogue's, at least and at most so many.
+_LENGTHS: Mapping[Length, tuple[float, int, int]] = {
+    "short": (0.15, 12, 60),
+    "medium": (0.35, 12, 150),
+    "long": (0.65, 40, 300),
 }
 
 
@@ -22,18 +25,24 @@ class Highlights:
     name, licence, language, at_once = "highlights", "Apache-2.0", "en", 1
 
     def write(self, dialogue: Dialogue, form: object, options: SummaryOptions) -> WriterOutput:
-        """The statements in the order of the dialogue; they belong to no section of a form."""
+        """The statements in the order of the dialogue; a short summary begins with the outcome."""
         reading = reading_of(dialogue)
         focus = options.focus or ""
-        share, fewest, most, usual = _LENGTHS[options.length]
+        length = options.length or ("long" if form is None else "medium")  # a form tells itself
+        share, fewest, most = _LENGTHS[length]
         words = (unit.words for unit in reading.units if focus in ("", unit.speaker))
         budget = int(share * sum(words))
-        usual = usual if fewest < budget <= most else 0.0
         budget = min(max(budget, fewest), most)
         if options.words is not None:
-            budget, usual = options.words, 0.0
-        is_short = options.length == "short"
-        highlights = select(reading, bundled_network(), budget, is_short, focus, usual)
+            budget = options.words
+        filed = section_chances(dialogue)
+        if not filed.candidates:
+            return WriterOutput(())
+        worth = bundled_network().worth(reading, filed.candidates)
+        if focus:
+            speakers = [{reading.units[i].speaker for i in one.units} for one in filed.candidates]
+            worth = worth.only([i for i, own in enumerate(speakers) if focus in own])
+        highlights = select(reading, worth, filed, budget, length == "short")
         kept = {highlight.text: highlight for highlight in highlights}  # each once
         return WriterOutput(
             tuple(

@@ -94,7 +94,7 @@ class AssistantTools:
     async def summarize(
         self,
         transcript: Transcript,
-        length: Annotated[Length, Field(description="How much to tell.")] = "medium",
+        length: Annotated[Length | None, Field(description="How much to tell.")] = None,
         form: Annotated[
             str | None,
             Field(description="Fill a form: call, ticket, meeting, clinical, plain or a team's."),

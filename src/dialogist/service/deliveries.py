@@ -193,7 +193,7 @@ def _review(identity: str) -> "sa.Select[Any]":
 
 def _add(connection: sa.Connection, row: Any, to: str, decision: str, ticket: str) -> str:
     """Store a delivery of a review; returns its id. What is not approved goes without its text."""
-    names = ("conversation", "form", "ready", "reviewer", "reason")
+    names = ("conversation", "form", "status", "ready", "reviewer", "reason")
     body: dict[str, JSON] = {name: row._mapping[name] for name in names}
     body |= {"review": row.id, "ticket": ticket, "decision": decision}
     told: dict[str, JSON] = {"text": row.text, "statements": row.final}

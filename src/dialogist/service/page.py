@@ -98,7 +98,7 @@ _FIGURES = (
     ),
     ("What they said of warnings", {"right": "right", "wrong": "false alarm"}),
 )
-_EMPTY = {"text": "", "length": "medium", "form": "", "mask": "none", "review": ""}
+_EMPTY = {"text": "", "length": "", "form": "", "mask": "none", "review": ""}
 
 
 _ID = re.compile("[0-9a-f]{16}")
@@ -333,7 +333,7 @@ async def _written(
 
 def _read(form: Mapping[str, str]) -> SummaryRequest:
     where, names = _MASKS.get(form["mask"], _MASKS["none"])
-    wanted: dict[str, JSON] = {"length": form["length"], "form": form["form"] or None}
+    wanted: dict[str, JSON] = {"length": form["length"] or None, "form": form["form"] or None}
     options = options_of(
         {**wanted, "mask": where, "mask_names": names, "unsupported": "mark"}
     )  # a person reads it
@@ -344,9 +344,9 @@ def _read(form: Mapping[str, str]) -> SummaryRequest:
 async def queue(request: Request) -> Response:
     """List reviews: those that wait, the oldest first, or others, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
-    known = ("state", "search", "form", "after")
+    known = ("state", "search", "form", "order", "after")
     asked = {name: value for name, value in request.query_params.items() if name in known}
-    asked = {"state": "open", "search": "", "form": "", **asked}
+    asked = {"state": "open", "search": "", "form": "", "order": "age", **asked}
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     found = await service.stored(reviews.find_reviews, wanted)
     values: dict[str, Any] = {

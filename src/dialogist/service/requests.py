@@ -49,7 +49,7 @@ _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, 
 class Options(Config):
     """The options of one summary, as in ``dialogist summarize``."""
 
-    length: Length = "medium"
+    length: Length | None = None
     words: int | None = Field(None, ge=1, le=100_000)
     evidence: bool = True
     form: str | None = Field(

@@ -75,7 +75,8 @@ def columns_of(dialogue: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[
     text = text_with_headings(statements)
     return {
         "form": (filled or {}).get("form", ""),
-        "ready": written.status,
+        "status": written.status,
+        "ready": written.ready or 0.0,
         "turns": len(turns),
         "conversation": dialogue["id"],
         "speakers": [*dict.fromkeys(turn["speaker"] for turn in turns if turn["speaker"])],

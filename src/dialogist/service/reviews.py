@@ -73,7 +73,7 @@ class ReviewFilter(Config):
 
     ``state``: one, or several with commas between. ``search``: in the text, or in the id of the
     conversation. ``since``, ``until``: when they were decided, or stored while they wait; without
-    a zone it is UTC.
+    a zone it is UTC. ``order``: by age, or the likeliest to be filed unread first.
     """
 
     state: str = Field("open", pattern=_SOME)
@@ -81,6 +81,7 @@ class ReviewFilter(Config):
     form: str = Field("", max_length=200)
     since: Moment | None = None
     until: Moment | None = None
+    order: Literal["age", "ready"] = "age"
 
 
 class ReviewPage(ReviewFilter):
@@ -136,15 +137,20 @@ def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
     place: Place | None = None
     if wanted.after:
         with engine.connect() as connection:
-            known = sa.select(table.at, table.id).where(table.id == wanted.after)
+            known = sa.select(_place(wanted), table.id).where(table.id == wanted.after)
             found = connection.execute(known).first()
         if found is None:
             raise Problem("not_found", "after: there is no review of this id any longer")
-        place = (found.at, found.id)
+        place = (found[0], found.id)
     excerpt = sa.func.substr(table.text, 1, _EXCERPT).label("excerpt")
     rows, behind = _rows(engine, wanted, [*_LISTED, excerpt], place, wanted.limit)
     listed = [{**_shown(row), "excerpt": row.excerpt} for row in rows]
     return {"reviews": listed, "next": behind[1] if behind else ""}
+
+
+def _place(wanted: ReviewFilter) -> "sa.Column[float]":
+    """What a list goes by."""
+    return tables.reviews.c.ready if wanted.order == "ready" else tables.reviews.c.at
 
 
 def _rows(
@@ -155,23 +161,23 @@ def _rows(
     most: int,
 ) -> tuple[Sequence[sa.Row[Any]], Place | None]:
     """Some columns of reviews in their order, and the place behind which there may be more."""
-    table = tables.reviews.c
+    table, goes_by = tables.reviews.c, _place(wanted)
     states = wanted.state.split(",")
     is_meant = table.deleted.is_(None) & table.state.in_(states)
     if "deleted" in states:
         is_meant |= table.deleted.is_not(None)
-    query = sa.select(table.at, table.id).where(is_meant)
+    query = sa.select(goes_by, table.id).where(is_meant)
     if wanted.form:
         query = query.where(table.form == wanted.form)
     if wanted.since:
         query = query.where(table.at >= wanted.since.timestamp())
     if wanted.until:
         query = query.where(table.at < wanted.until.timestamp())
-    is_rising = states == ["open"]
+    is_rising = states == ["open"] and wanted.order == "age"
     if behind is not None:
-        place, last = sa.tuple_(table.at, table.id), sa.tuple_(*map(sa.literal, behind))
+        place, last = sa.tuple_(goes_by, table.id), sa.tuple_(*map(sa.literal, behind))
         query = query.where(place > last if is_rising else place < last)
-    order = [one if is_rising else one.desc() for one in (table.at, table.id)]
+    order = [one if is_rising else one.desc() for one in (goes_by, table.id)]
     looked_at = _SCANNED if wanted.search else most
     looked = query.order_by(*order).limit(looked_at).subquery()
     found = sa.select(*columns).join(looked, looked.c.id == table.id).order_by(*order).limit(most)
@@ -181,9 +187,9 @@ def _rows(
     with engine.connect() as connection:
         rows = connection.execute(found).all()
         if len(rows) == most:
-            return rows, (rows[-1].at, rows[-1].id)
+            return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
         seen = connection.execute(sa.select(looked)).all() if wanted.search else rows
-    return rows, (seen[-1].at, seen[-1].id) if len(seen) == looked_at else None
+    return rows, (getattr(seen[-1], goes_by.name), seen[-1].id) if len(seen) == looked_at else None
 
 
 def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
@@ -193,7 +199,10 @@ def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
         "id": row.id,
         "state": "deleted" if row.deleted else row.state,
         **{name: time_of(values[name]) for name in ("created", "reviewed", "deleted")},
-        **{name: values[name] for name in ("reviewer", "reason", "form", "ready", "conversation")},
+        **{
+            name: values[name]
+            for name in ("reviewer", "reason", "form", "status", "ready", "conversation")
+        },
         "speakers": row.speakers or [],
         "turns": row.turns,
     }
@@ -357,8 +366,8 @@ def export_reviews(engine: sa.Engine, wanted: ExportFilter) -> Iterator[str]:
 
 
 _CELLS = (
-    "id", "conversation", "state", "created", "reviewed", "reviewer", "reason", "form", "ready",
-    "text",
+    "id", "conversation", "state", "created", "reviewed", "reviewer", "reason", "form", "status",
+    "ready", "text",
 )  # fmt: skip
 
 

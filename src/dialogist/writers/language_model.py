@@ -43,6 +43,8 @@ _HOLDS: "Mapping[FieldSource, str]" = {
     "decisions": "what was decided or agreed, with its conditions",
     "actions": 'what somebody will still do; "owner": who, "deadline": when, as it was said',
     "questions": "what was asked and stays open",
+    "medication": "drugs with their doses: taken, started, changed, stopped",
+    "advice": "what the patient is told to do",
     "summary": "what else matters and stands in no other section",
 }
 
@@ -141,7 +143,7 @@ class LanguageModelWriter:
     def _instruction(
         self, options: SummaryOptions, sections: "Sequence[FormSection]", words: int, what: str
     ) -> str:
-        share, least, most = _LENGTHS["long" if sections else options.length]
+        share, least, most = _LENGTHS["long" if sections else options.length or "medium"]
         fields = sum(section.source == "field" for section in sections)
         wishes = ""
         if options.words is not None:

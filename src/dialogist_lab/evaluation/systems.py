@@ -148,7 +148,7 @@ def extractive_summary(dialogue: Dialogue, chosen: Iterable[int], name: str) -> 
     """The chosen utterances as ``speaker: text``, one a line, in their order."""
     lines = _lines(dialogue)
     text = "\n".join(lines[i] for i in sorted(chosen))
-    return Summary(text, dialogue.id, "ok" if text else "empty", writer=name)
+    return Summary(text, dialogue.id, "review" if text else "empty", writer=name)
 
 
 _WORDS = RougeWords()
@@ -369,7 +369,7 @@ def _output(record: Mapping[str, Any], key: str, identity: str) -> Output:
     if record.get("schema_version") in (3, 4):
         summary = Summary.from_json(record)
     else:
-        summary = Summary(text or "", name, "ok" if text and text.strip() else "empty")
+        summary = Summary(text or "", name, "review" if text and text.strip() else "empty")
     references: list[str] = []
     for other, value in record.items():
         if other != key and _REFERENCES.fullmatch(other):

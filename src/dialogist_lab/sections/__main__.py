@@ -1,7 +1,7 @@
 """Train the network of sections on what readers filed.
 
 python -m dialogist_lab.sections corpus/pieces/*.jsonl --clauses corpus/clauses/*.jsonl \\
-    --data ../shared/data --output src/dialogist/assets/forms/sections.onnx
+    --data ../shared/data --output src/dialogist/assets/highlights/sections.onnx
 
 It starts from MiniLM (`make minilm`), and learns first what clauses do, which are many, then what
 readers filed. bench/forms.py measures it on the dialogues for validation.

@@ -20,9 +20,9 @@ from zlib import crc32
 
 import numpy as np
 
-from dialogist.forms.section_network import OUTPUTS, SECTIONS
 from dialogist.highlights.candidates import Candidate, candidates_of
 from dialogist.highlights.features import Matrix
+from dialogist.highlights.section_network import OUTPUTS, SECTIONS
 from dialogist.language.reading import Reading, reading_of
 from dialogist_lab.verifier.judged import dialogues_of
 

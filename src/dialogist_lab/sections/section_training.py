@@ -1,4 +1,4 @@
-"""Training of the network of sections (`dialogist.forms.section_network`)."""
+"""Training of the network of sections (`dialogist.highlights.section_network`)."""
 
 import math
 import random
@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from transformers import BertModel
 
-from dialogist.forms.section_network import OUTPUTS, SectionWindow, section_windows
 from dialogist.highlights.features import Matrix
+from dialogist.highlights.section_network import OUTPUTS, SectionWindow, section_windows
 from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue
 
 LAYERS = 3

@@ -4,8 +4,8 @@ python -m dialogist_lab.verifier corpus/statements/*.jsonl --data ../shared/data
     --output src/dialogist/assets/verifier
 
 It starts from MiniLM (`make minilm`). Training goes on from ``--checkpoint`` after an interruption.
-The writers of `VALIDATION` are not learned from: with theirs it is calibrated, and
-bench/verifier.py measures.
+The writers of `VALIDATION`, and those called ``-validation``, are not learned from: with the first
+it is calibrated, and bench/verifier.py measures.
 """
 
 import argparse
@@ -38,7 +38,8 @@ def main() -> None:
     start = arguments.start or minilm_folder()
     encoder = StatementEncoder()
     judged = list(read_judged(arguments.files, arguments.corpus, arguments.data))
-    train = [one for one in judged if one.writer not in VALIDATION]
+    held = {one.writer for one in judged if one.writer.endswith("-validation")} | {*VALIDATION}
+    train = [one for one in judged if one.writer not in held]
     validation = Passes(encoder, [one for one in judged if one.writer in VALIDATION])
     arguments.checkpoint.parent.mkdir(parents=True, exist_ok=True)
     network = train_verifier(

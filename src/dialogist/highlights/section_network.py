@@ -1,4 +1,4 @@
-"""A network that reads a dialogue and says which pieces of it belong in which section of a form.
+"""A network that reads a dialogue and says which pieces of it to tell, and under which section.
 
 The first layers of BERT's encoder (Devlin et al. 2019) read the dialogue, whole or in windows. A
 candidate is the mean of its tokens and the first of them. `dialogist_lab.sections` trains it on
@@ -19,9 +19,11 @@ from dialogist.language.reading import Reading, reading_of
 from dialogist.language.wordpiece import END, FIRST, piece_ids
 from dialogist.records import Dialogue
 
-BUNDLED_SECTIONS = Path(__file__).parent.parent / "assets" / "forms" / "sections.onnx"
+BUNDLED_SECTIONS = Path(__file__).parent.parent / "assets" / "highlights" / "sections.onnx"
 
-SECTIONS = ("issue", "done", "outcome", "decisions", "actions", "questions")
+SECTIONS = (
+    "issue", "done", "outcome", "decisions", "actions", "questions", "medication", "advice",
+)  # fmt: skip
 """What a candidate may be told under: the sources of forms that the network knows."""
 OUTPUTS = ("told", *SECTIONS, "owner", "stale")
 """``told``: the best summary has it; ``owner``: the first who speaks in it is who does it;
@@ -50,6 +52,11 @@ class SectionChances(NamedTuple):
     def of(self, output: str) -> Matrix:
         """(C,): how likely the candidates are one of `OUTPUTS`."""
         return self.chances[:, OUTPUTS.index(output)]
+
+    def of_units(self, output: str) -> dict[int, float]:
+        """How likely the units of candidates are one of `OUTPUTS`."""
+        chances = self.of(output).tolist()
+        return {unit: chances[n] for n, one in enumerate(self.candidates) for unit in one.units}
 
 
 def section_windows(
