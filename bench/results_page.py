@@ -113,7 +113,8 @@ def readiness() -> Iterator[str]:
     rows = []
     for name, title in READ.items():
         one = sets[name]
-        shares = [f"{one[key]:.0%}" for key in ("filed", "called ready", "of these filed")]
+        told = [one[key] for key in ("filed", "called ready", "of these filed")]
+        shares = ["" if share is None else f"{share:.0%}" for share in told]
         rows.append([title, str(one["verdicts"]), shares[0], f"{one['area']:.2f}", *shares[1:]])
     return table(head, rows)
 

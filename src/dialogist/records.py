@@ -317,7 +317,7 @@ class Summary:
     """The summary of one dialogue.
 
     ``status`` says whether it can be used as it is, and ``reason`` why not. ``ready``: how likely a
-    colleague would file it unread, from 0 to 1; None: not everything is proved. ``statements`` are
+    colleague would file it unread, from 0 to 1; None: not proved, or a form. ``statements`` are
     all of ``text``. ``timings`` are seconds by step. ``writer`` wrote it, and ``licence`` is that
     of the weights which it used. ``sent``: to which language models, and how much. ``reading`` is
     what the reader of the dialogue said of it.

@@ -308,7 +308,8 @@ class Summarizer:
             from dialogist.forms.fill import fill  # its rules take a while to load
 
             filled = fill(summary, dialogue, self.form, options.focus)
-        summary = _with_chance(summary, dialogue, filled)
+        else:  # readers have judged summaries, not forms
+            summary = _with_chance(summary, dialogue)
         if masks is not None and privacy is not None:
             summary, dialogue = _masked(summary, dialogue, masks, privacy)
         if not options.evidence:
@@ -318,16 +319,14 @@ class Summarizer:
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
 
 
-def _with_chance(summary: Summary, dialogue: Dialogue, filled: "FilledForm | None") -> Summary:
+def _with_chance(summary: Summary, dialogue: Dialogue) -> Summary:
     """The summary of which everything is proved, with its chance to be filed unread."""
     if summary.status != "review" or summary.reason:
         return summary
     from dialogist.highlights.readiness import READY, ready_chance  # takes a while to load
 
-    spans = [span for statement in summary.statements for span in statement.evidence]
-    if filled is not None:
-        spans += [x for part in filled.sections for e in part.entries for x in e.evidence]
-    chance = ready_chance(dialogue, spans)
+    evidence = [span for statement in summary.statements for span in statement.evidence]
+    chance = ready_chance(dialogue, evidence)
     is_ready = chance is not None and chance >= READY
     return replace(summary, ready=chance, status="ready" if is_ready else "review")
 

@@ -74,7 +74,7 @@ def test_days_are_worked_off_once(example, tmp_path, capfd, monkeypatch):
         (calls / day / "one.txt").write_text(CHAT)
     main = example("nightly_batch").main
     assert main(calls, summaries) == 0
-    assert "2026-01-01: 1 summaries (1 ready)" in capfd.readouterr().out
+    assert "2026-01-01: 1 summaries (1 review)" in capfd.readouterr().out
     assert not (summaries / "2999-01-01").exists()
     assert main(calls, summaries) == 0
     assert capfd.readouterr().out == ""

@@ -67,7 +67,7 @@ def test_the_tools_answer_on_stdio():
     read, formed, masked_summary, verified, masked = map(told, results)
     assert read["speakers"] == ["Ann Lee", "Bo"]
     assert read["turns"][1]["number"] == 2
-    assert formed["status"] == "ready"
+    assert formed["status"] == "review"
     assert formed["statements"][0]["turns"]
     assert "What was done" in formed["sections"]
     assert "0199" not in json.dumps(masked_summary)

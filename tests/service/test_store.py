@@ -58,7 +58,7 @@ def test_a_store_of_release_0_2_goes_on(tmp_path):
             return page, await finished(client, f"/v1/batches/{row.id}")
 
     page, (status, results) = ask(engine, conversation)
-    assert (status["done"], [one["status"] for one in results]) == (2, ["ready", "ready"])
+    assert (status["done"], [one["status"] for one in results]) == (2, ["review", "review"])
     assert results[0]["filled"]
     assert page.status_code == 200
     assert "Bo will send a new one today" in page.text

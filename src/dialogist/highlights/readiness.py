@@ -28,7 +28,7 @@ FEATURES = (
     "told", "precision", "missed", "outcome told", "done told", "decisions told", "actions told",
     "words told", "values told", "short", "pointing", "quoted speakers", "speakers", "words said",
 )  # fmt: skip
-READY = 0.5
+READY = 0.7
 """The chance from which on a summary is called ready."""
 _HELD = 0.5  # of the letters of a candidate
 _LITTLE = 0.1  # what is expected at least: nothing is divided by less
@@ -82,15 +82,16 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
     units = [i for i, own in enumerate(letters) if own.mean() >= _HELD]
     likely = scores.of("told")
     sections = (scores.of(name) * likely for name in ("outcome", "done", "decisions", "actions"))
-    values = [{v for v in own if v.kind.startswith(_COUNTED)} for own in reading.values]
-    named = [{(v.kind, v.value) for v in own} for own in values]
+    values = [
+        {(v.kind, v.value) for v in own if v.kind.startswith(_COUNTED)} for own in reading.values
+    ]
     return [
         _share(likely, held),
         float(likely[held].mean()) if held.any() else 0.0,
         float((likely * ~held).max()),
         *(_share(chances, held) for chances in sections),
         _part_of([set(own) for own in reading.terms], units),
-        _part_of(named, units),
+        _part_of(values, units),
         sum(reading.units[i].words < _FEW for i in units) / max(1, len(units)),
         sum(_POINTING.match(reading.units[i].text) is not None for i in units) / max(1, len(units)),
         _part_of([{unit.speaker} for unit in reading.units], units),
