@@ -265,6 +265,18 @@ def _started(store, *flags, key=""):
     return process, f"http://127.0.0.1:{port}", key
 
 
+def _log_of(process):
+    """The lines that it writes, as they come."""
+    logged = []
+
+    def read():
+        with process.stderr as lines:
+            logged.extend(lines)
+
+    threading.Thread(target=read, daemon=True).start()
+    return logged
+
+
 @pytest.mark.slow
 def test_a_package_that_is_replaced_under_a_service_answers_on(tmp_path, monkeypatch):
     """Its folder is gone: pages, forms, masks and formats, also in processes begun since."""
@@ -272,7 +284,7 @@ def test_a_package_that_is_replaced_under_a_service_answers_on(tmp_path, monkeyp
     shutil.copytree(package, tmp_path / "lib" / "dialogist")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
     process, address, key = _started(f"sqlite:///{tmp_path}/service.db")
-    threading.Thread(target=process.stderr.read, daemon=True).start()
+    _log_of(process)
     bearer = {"Authorization": f"Bearer {key}"}
     options = [{}, {"mask": "input", "mask_names": "all"}, {"focus": "Ann", "perspective": "role"}]
     options += [{"form": path.stem} for path in (package / "assets" / "forms").glob("*.yaml")]
@@ -302,9 +314,7 @@ def test_a_package_that_is_replaced_under_a_service_answers_on(tmp_path, monkeyp
 def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(store):
     """Also: SIGHUP reaches all of them, figures are summed, and SIGTERM ends all."""
     process, address, key = _started(store, "--workers", "2")
-    logged = []
-    reader = threading.Thread(target=lambda: logged.extend(process.stderr))
-    reader.start()
+    logged = _log_of(process)
     bearer = {"Authorization": f"Bearer {key}"}
     body = json.dumps({**CALL})
     headers = {**bearer, "Content-Type": "application/json"}
@@ -347,8 +357,6 @@ def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(s
         assert not any(os.path.exists(f"/proc/{pid}") for pid in children)
     finally:
         process.kill()
-        reader.join()
-        process.stderr.close()
 
 
 def _children(pid, words="spawn_main"):

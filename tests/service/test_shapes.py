@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.service.shapes import shapes
 from tests.service.test_api import CALL
-from tests.service.test_process import _started, _wait_for
+from tests.service.test_process import _log_of, _started, _wait_for
 
 
 @pytest.mark.slow
@@ -17,7 +17,7 @@ def test_no_shape_of_a_megabyte_holds_up_others(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOGIST_SERVE_DEADLINE_SECONDS", "3")
     monkeypatch.setenv("DIALOGIST_SERVE_RATE_PER_MINUTE", "1000000")
     process, address, key = _started(f"sqlite:///{tmp_path}/service.db")
-    threading.Thread(target=process.stderr.read, daemon=True).start()
+    _log_of(process)
     bearer = {"Authorization": f"Bearer {key}"}
     waits, slow, over = {}, {}, threading.Event()
 
