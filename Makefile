@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client pictures sections test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures sections roles test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -92,6 +92,10 @@ sections: .venv/.dev minilm ## train the network of forms on corpus/pieces, with
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections corpus/pieces/*.jsonl \
 	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/highlights/sections.onnx $(ARGS)
+
+roles: .venv/.dev ## train what tells agents and doctors by their words, with DATA on public dialogues, too (a minute)
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections.role_training corpus/statements/w*.jsonl \
+	  corpus/w*.jsonl $(if $(DATA),--data $(DATA)) --output src/dialogist/assets/language/roles.txt
 
 pictures: .venv/.dev ## take the picture of the page in docs/images, in Debian's chromium; look at it
 	$(BIN)/python bench/screenshots.py

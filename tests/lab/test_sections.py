@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from dialogist.highlights.section_network import OUTPUTS, SectionNetwork, section_windows
+from dialogist.language.speech import PAIRS
+from dialogist.records import Dialogue, Utterance
 from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
+from dialogist_lab.sections.role_training import taught_by, train_roles
 from dialogist_lab.sections.section_training import (
     ExportedSections,
     SectionEncoder,
@@ -99,3 +102,26 @@ def test_it_is_trained_and_the_tool_reads_it(
     scores = SectionNetwork(output).read(chosen.reading)
     assert scores.chances.shape == (len(chosen.candidates), len(OUTPUTS))
     assert ((scores.chances > 0) & (scores.chances < 1)).all()
+
+
+def said_by(labels: tuple[str, str], lines: tuple[str, str], name: str) -> Dialogue:
+    turns = (Utterance(label, line) for label, line in zip(labels, lines, strict=True))
+    return Dialogue(tuple(turns), id=name)
+
+
+def test_roles_are_learned_from_labels_and_told_by_words() -> None:
+    lines = {
+        ("Agent", "Customer"): ("how can i help you today", "my order is late"),
+        ("Patient", "Doctor"): ("it hurts at night", "take one tablet and rest"),
+        ("Ann", "Bo"): ("see you at the cinema", "great bring the popcorn"),
+    }
+    examples = [
+        taught_by(said_by(labels, own, f"{labels} {n}"), "everyday")
+        for n in range(12)
+        for labels, own in lines.items()
+    ]
+    model = train_roles([example for example in examples if example])
+    told = [PAIRS[int(model.chances(list(own)).argmax())] for own in lines.values()]
+    assert told == [(0, 1), (3, 2), (4, 4)]
+    assert taught_by(said_by(("Ann", "Bo"), ("Hi.", "Hi."), "x"), "service") is None
+    assert taught_by(said_by(("Agent", "Agent 2"), ("Hi.", "Hi."), "x"), "everyday") is None

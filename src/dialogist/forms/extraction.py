@@ -10,7 +10,6 @@ import numpy as np
 from dialogist.forms.typed_fields import has_cue
 from dialogist.highlights.candidates import Candidate, quoted_parts
 from dialogist.highlights.section_network import SECTIONS, section_chances
-from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
@@ -52,9 +51,10 @@ def extract(dialogue: Dialogue) -> Mapping[str, Sequence[Finding]]:
 
     What a later utterance takes back or changes is not there.
     """
-    if language_of("\n".join(u.text for u in dialogue.utterances)) != "en":
+    reading = reading_of(dialogue)
+    if not reading.is_english:
         return dict.fromkeys(SECTIONS, ())
-    reading, scores = reading_of(dialogue), section_chances(dialogue)
+    scores = section_chances(dialogue)
     owned, standing = scores.of("owner"), 1 - np.minimum(_STALE * scores.of("stale"), 1)
     found: dict[str, Sequence[Finding]] = {}
     for section in SECTIONS:
@@ -90,7 +90,7 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
     Each is the best clause of its best piece, cut where there is no room for more.
     """
     reading = reading_of(dialogue)
-    if language_of("\n".join(u.text for u in dialogue.utterances)) != "en":
+    if not reading.is_english:
         return "", ()
     scores = section_chances(dialogue)
     clauses = list[int]()
@@ -109,7 +109,7 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
         kept = words[: room - others]
         room -= len(kept)
         start, end = kept[0].start(), kept[-1].end()
-        shown = text[start:end].rstrip(" ,;:.!")
+        shown = reading.quoted(said.utterance, start, end).rstrip(" ,;:.!")
         parts.append(f"“{shown}{'…' if len(kept) < len(words) else ''}”")
         spans.append(EvidenceSpan(said.utterance, start, end))
     return " – ".join(parts), tuple(spans)

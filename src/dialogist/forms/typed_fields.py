@@ -10,7 +10,8 @@ from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
 from dialogist.language.entities import find_entities
 from dialogist.language.quantities import whens_in
 from dialogist.language.reading import reading_of
-from dialogist.language.roles import served_in
+from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
+from dialogist.language.tokens import word_set
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue
 
@@ -105,12 +106,27 @@ class TypedValue:
         return "".join(c for c in self.text.lower() if c.isalnum() or c in "@.%$€£¥")
 
 
+def _served_in(dialogue: Dialogue) -> frozenset[str]:
+    """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
+    names = dialogue.speakers
+    labels = {u.speaker: f"{u.role} {u.speaker}" for u in dialogue.utterances}
+    words = {name: word_set(re.sub(r"\W", " ", label.lower())) for name, label in labels.items()}
+    served = frozenset(name for name in names if words[name] & SERVED_WORDS)
+    if served and len(served) < len(names):
+        return served
+    serving = {name for name in names if words[name] & SERVING_WORDS}
+    if serving:
+        return frozenset(names) - serving
+    roles = reading_of(dialogue).roles
+    return frozenset(name for name, role in roles.items() if role in ("customer", "patient"))
+
+
 class Values:
     """All values of a dialogue by type, found once."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._speakers = [u.speaker for u in dialogue.utterances]
-        self._served = served_in(dialogue)
+        self._served = _served_in(dialogue)
         reading = reading_of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
         self._counted: dict[int, list[tuple[int, int]]] = defaultdict(list)

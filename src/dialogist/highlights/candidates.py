@@ -173,8 +173,8 @@ def candidate_of(reading: Reading, units: tuple[int, ...], is_answered: bool) ->
 
 
 def statement_words(text: str) -> int:
-    """The words of a statement; dashes are none."""
-    return sum(word != "–" for word in text.split())
+    """The words of a statement; dashes, "…" and a role in brackets are none."""
+    return sum(word[0] not in "–…(" for word in text.split())
 
 
 def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list[EvidenceSpan]]]:
@@ -198,8 +198,13 @@ def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list
             start = unit.start + (opening.end() if opening else 0)
             spans.append(EvidenceSpan(unit.turn, start, unit.end))
         last = i
-    texts = reading.texts
     return [
-        (quotation(label, (texts[s.utterance][s.start : s.end] for s in spans)), spans)
-        for label, spans in quoted
+        (
+            quotation(
+                reading.shown(speaker),
+                (reading.quoted(s.utterance, s.start, s.end) for s in spans),
+            ),
+            spans,
+        )
+        for speaker, spans in quoted
     ]

@@ -125,10 +125,11 @@ class PieceTable:
 
 
 def mean_and_peak(x: Matrix, own: Owned) -> Matrix:
-    """(C, 2D) of (T, D): of the pieces of each thing the mean and the most."""
+    """(N, C, 2D) of (T, N, D): of the pieces of each thing the mean and the most."""
     owned = x[own.owned]
-    mean = np.add.reduceat(owned, own.starts) / own.lengths.astype(np.float32)[:, None]
-    return np.concatenate([mean, np.maximum.reduceat(owned, own.starts)], axis=1)
+    mean = np.add.reduceat(owned, own.starts) / own.lengths.astype(np.float32)[:, None, None]
+    both = np.concatenate([mean, np.maximum.reduceat(owned, own.starts)], axis=2)
+    return np.ascontiguousarray(both.swapaxes(0, 1))
 
 
 def piece_table(stored: Mapping[str, NDArray[Any]]) -> PieceTable:
@@ -182,7 +183,7 @@ class Network:
 
     Attributes:
         mean, deviation: (F,) of the features of units.
-        weights: words (N, (2 `REACH_OF_WORDS` + 1) V, D) of five pieces in a row, hidden
+        weights: words ((2 `REACH_OF_WORDS` + 1) V, N D) of five pieces in a row, hidden
             (N, W + V + 2D, H) of candidates, out (N, H, 3) for key, alone and stale, pair_hidden
             (N, 2H + P, K) and pair_out (N, K, 1) of pairs, change_hidden (N, H + F + 2D + Q, J) and
             change_out (N, J, 1) of candidates and units that may change them; and their biases.
@@ -205,13 +206,13 @@ class Network:
         rows = np.concatenate([rows_of(candidates, each), sums], axis=1)
         pairs = pairs_of(reading, candidates, self.rarity)
         changes = changes_of(reading, candidates, described.alike)
-        vectors = self.piece_table.vectors(pieces.ids)
+        words = self._words_seen(self.piece_table.vectors(pieces.ids))
+        of_candidates, of_each = mean_and_peak(words, own), mean_and_peak(words, of_units)
         judged = []
-        for number in range(len(self.weights["words"])):
-            net = {name: weights[number] for name, weights in self.weights.items()}
-            words = _words_seen(vectors, net)
-            known = np.concatenate([rows, mean_and_peak(words, own)], axis=1)
-            unit = np.concatenate([each, mean_and_peak(words, of_units)], axis=1)
+        for number in range(len(self.weights["out"])):
+            net = {name: own[number] for name, own in self.weights.items() if name != "words"}
+            known = np.concatenate([rows, of_candidates[number]], axis=1)
+            unit = np.concatenate([each, of_each[number]], axis=1)
             hidden = _gelu(known @ net["hidden"] + net["hidden_bias"])
             chances = _chances(hidden @ net["out"] + net["out_bias"])
             first, second, told = _split(net["pair_hidden"], hidden.shape[1], hidden.shape[1])
@@ -231,21 +232,22 @@ class Network:
         key, alone, stale = chances.T
         return Worth(key, alone, stale, pairs.places, together, changes.places, changed)
 
+    def _words_seen(self, vectors: Matrix) -> Matrix:
+        """(T, N, D) of (T, V): what each network sees at each piece; the ends see nothing."""
+        weights, bias = self.weights["words"], self.weights["words_bias"]
+        count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
+        seen = []
+        for start in range(0, len(vectors) - count + 1, _AT_ONCE):
+            own = vectors[start : start + _AT_ONCE + count - 1]
+            near = np.concatenate([own[k : len(own) - count + 1 + k] for k in range(count)], axis=1)
+            seen.append(np.maximum(near @ weights + bias.reshape(-1), 0))
+        padded: Matrix = np.pad(np.concatenate(seen), ends)
+        return padded.reshape(len(vectors), *bias.shape)
+
 
 def _split(weights: Matrix, first: int, second: int) -> tuple[Matrix, Matrix, Matrix]:
     """The rows of weights for two things and for both together."""
     return weights[:first], weights[first : first + second], weights[first + second :]
-
-
-def _words_seen(vectors: Matrix, net: Mapping[str, Matrix]) -> Matrix:
-    """(T, D) of (T, V): what one network sees at each piece; the ends see nothing."""
-    count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
-    seen = []
-    for start in range(0, len(vectors) - count + 1, _AT_ONCE):
-        own = vectors[start : start + _AT_ONCE + count - 1]
-        near = np.concatenate([own[k : len(own) - count + 1 + k] for k in range(count)], axis=1)
-        seen.append(np.maximum(near @ net["words"] + net["words_bias"], 0))
-    return np.pad(np.concatenate(seen), ends)
 
 
 def _chances(logits: Matrix) -> Matrix:
@@ -266,10 +268,12 @@ def read_network(path: Path) -> Network:
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
     names = (*LAYERS, *(f"{name}_bias" for name in LAYERS))
     mean, deviation = (stored[name].astype(np.float32) for name in ("mean", "deviation"))
+    weights = {name: stored[name].astype(np.float32) for name in names}
+    words = weights["words"].swapaxes(0, 1)  # all networks at once
     return Network(
         mean,
         deviation,
-        {name: stored[name].astype(np.float32) for name in names},
+        weights | {"words": words.reshape(len(words), -1)},
         Rarity(counts, int(stored["dialogues"][0])),
         piece_table(stored),
     )

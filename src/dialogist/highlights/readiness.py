@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from dialogist.highlights.features import Matrix
 from dialogist.highlights.section_network import section_chances
-from dialogist.language.detection import language_of
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan
 
@@ -116,8 +115,8 @@ def ready_chance(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> float 
 
     None: of others nobody has told.
     """
-    text = "\n".join(utterance.text for utterance in dialogue.utterances)
-    if not evidence or language_of(text) != "en" or not section_chances(dialogue).candidates:
+    is_told = evidence and reading_of(dialogue).is_english
+    if not is_told or not section_chances(dialogue).candidates:
         return None
     features = readiness_features(dialogue, evidence)
     return round(bundled_readiness().chance(features), 3)

@@ -64,7 +64,8 @@ def section_windows(
 ) -> Iterator[tuple[list[int], SectionWindow]]:
     """The windows of a dialogue, each with the numbers of its candidates."""
     clauses = [piece_ids(unit.text)[:_CLAUSE] or [END] for unit in reading.units]
-    labels = {s: piece_ids(f"{s}:")[:_LABEL] for s in {u.speaker for u in reading.units}}
+    speakers = {unit.speaker for unit in reading.units}
+    labels = {s: piece_ids(f"{reading.label(s)}:")[:_LABEL] for s in speakers}
     begins = {turn[0] for turn in reading.turns}
     heads = [
         [END, *labels[unit.speaker]] if n in begins else [] for n, unit in enumerate(reading.units)

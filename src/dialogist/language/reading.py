@@ -18,14 +18,19 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from dialogist.language.cues import cue_bits, cues_in, words_and_marks
+from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, may_hold, quantities
+from dialogist.language.speech import blanked, disfluencies, spoken_roles
 from dialogist.language.tokens import ENGLISH, FUNCTION_WORDS, sentence_spans, word_set
 from dialogist.records import Dialogue
 
 SPOKEN = word_set(ENGLISH["conversation"])
 """Words of conversation that say nothing about its subject."""
+
+
+_NAMELESS = re.compile(r"(?i)#?(?:(?:speaker|spk|person|voice|participant|channel)[ _-]*)?\w?\d*#?")
 
 
 class Unit(NamedTuple):
@@ -58,8 +63,12 @@ class Reading:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
-        self.texts = [_shown(utterance.text) for utterance in dialogue.utterances]
-        """Of each utterance its text with spaces for what cannot be shown; places stay true."""
+        shown = [_shown(utterance.text) for utterance in dialogue.utterances]
+        self.is_english = language_of("\n".join(shown)) == "en"
+        self.disfluencies = [disfluencies(text) if self.is_english else () for text in shown]
+        """Of each utterance where it has fillers and words that are at once said again."""
+        self.texts = [blanked(*each) for each in zip(shown, self.disfluencies, strict=True)]
+        """Of each utterance its text with spaces for these and for what cannot be shown."""
         self.units: list[Unit] = []
         self.turns: list[range] = []
         """The units of each utterance that has any, in order."""
@@ -69,7 +78,7 @@ class Reading:
             if utterance.role == "system" and not utterance.speaker:
                 continue
             first = len(self.units)
-            for start, end in clause_spans(self.texts[number]):
+            for start, end in clause_spans(shown[number], self.texts[number]):
                 text = self.texts[number][start:end]
                 words = sum(any(map(str.isalnum, word)) for word in text.split())
                 self.units.append(Unit(number, start, end, utterance.speaker, text, words))
@@ -93,6 +102,36 @@ class Reading:
     def values(self) -> list[list[Value]]:
         """Of each unit what it names."""
         return [list(values_in_clause(unit.text, unit.start)) for unit in self.units]
+
+    def quoted(self, turn: int, start: int, end: int) -> str:
+        """The words of a stretch; where disfluencies are left out between them stands "…"."""
+        text, parts = self.texts[turn], list[str]()
+        for first, last in (*self.disfluencies[turn], (end, end)):
+            if start <= first <= end:
+                parts.append(text[start:first].strip())
+                start = last
+        return " … ".join(filter(None, parts))
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """What speakers are by their words (`dialogist.language.speech`)."""
+        said = {name: list[str]() for name in self.dialogue.speakers}
+        for utterance, text in zip(self.dialogue.utterances, self.texts, strict=True):
+            said.setdefault(utterance.speaker, []).append(text)
+        return spoken_roles({name: "\n".join(own) for name, own in said.items()})
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return self.roles if all(map(_NAMELESS.fullmatch, self.roles)) else {}
+
+    def label(self, speaker: str) -> str:
+        """What a speaker is to the networks: "Speaker 1", who serves, is "agent"."""
+        return self._labels.get(speaker, speaker)
+
+    def shown(self, speaker: str) -> str:
+        """A speaker as a statement names him: "Speaker 1 (agent)"."""
+        role = self._labels.get(speaker, "").replace("doctor", "clinician")  # or a nurse
+        return f"{speaker} ({role})" if role else speaker
 
     def has(self, number: int, *cues: str) -> bool:
         """Whether a unit has one of some cues."""
@@ -136,6 +175,16 @@ _JOINT = re.compile(
     rf")?{_SUBJECT}\s|(?:and|but|so) (?:{_NOUN}(?: \w+)?(?: {_VERB}\b|['’]s )|if |when |please |"
     rf"don['’]t ))|(?<!\s)\s++(?=but (?:{_SUBJECT}\s|{_NOUN} {_VERB}\b))"
 )
+# Where one without marks may be cut, besides: "so I can waive it", "can you give me the number".
+_UNMARKED = re.compile(
+    rf"(?i)(?<!\s)\s++(?=(?:and|so)\s+(?:{_SUBJECT}\s|{_NOUN}(?:\s+\w+)?\s+{_VERB}\b)"
+    r"|(?<!\bwhat )(?<!\bhow )(?<!\bwhere )(?<!\bwhen )(?<!\bwhy )(?<!\bso )(?<!\band )(?<!\bor )"
+    r"(?<!\bbut )(?<!\bthat )(?<!\bthen )(?:can|could|do|did|would|should|are|will|have)"
+    r" (?:i|you|we)\s"
+    r"|(?:okay|ok|alright|yeah)\s)"
+)
+_MARKED = re.compile(r"[,.;:!?…–—]")
+_FEWEST = 8  # words of a turn without marks that is cut
 # What stands behind these words belongs to what stands before: a condition, a reason, a speech.
 _OPEN = re.compile(
     r"(?i)\b(?:if|when|whenever|once|unless|until|till|while|because|since|although|though|after"
@@ -144,7 +193,7 @@ _OPEN = re.compile(
 )
 _SAYS = re.compile(
     r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"
-    r"|sure|promise|like|so|and|that|sorry|to|yes|yeah|no|ok|okay|well|oh|please|honestly)$"
+    r"|sure|promise|like|so|and|then|that|sorry|to|yes|yeah|no|ok|okay|well|oh|please|honestly)$"
 )
 _NOT_VOUCHED_FOR = re.compile(  # "Safe to swim, I won't promise"
     r"(?i)(?:i|we) (?:(?:wo|ca|could|would|do)n['’]t|cannot) (?:promise|say|guarantee|know|think)\b"
@@ -154,21 +203,29 @@ _HAS_VERB = re.compile(
     rf"(?i)\b(?:{_VERB}|am|be|\w+ed|\w+n['’]t|\w+['’](?:s|re|ll|ve|d|m)|{_SUBJECT})\b"
 )
 _LEAST = 3  # words on each side of a cut
+_LOOK = 600  # characters on each side that are looked at
 _BETWEEN = " .,;-–—"
 _RUN = re.compile(r"\S{80,}|\s{80,}")  # attachments: rules read what is around them
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
 
 
-def clause_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the clauses of a text begin and end: sentences, cut before new subjects."""
-    if _RUN.search(text):
-        text = _RUN.sub(lambda run: (run[0][:40] + "\n" * len(run[0]))[: len(run[0])], text)
-    for start, end in sentence_spans(text):
+def clause_spans(shown: str, text: str = "") -> Iterator[tuple[int, int]]:
+    """Where the clauses of a text begin and end: sentences, cut before new subjects.
+
+    ``text``: the same without disfluencies, which may begin a sentence.
+    """
+    if _RUN.search(shown):
+        shown = _RUN.sub(lambda run: (run[0][:40] + "\n" * len(run[0]))[: len(run[0])], shown)
+        text = ""
+    text = text or shown
+    joints = _JOINT if _MARKED.search(shown) or shown.count(" ") < _FEWEST else _UNMARKED
+    for start, end in sentence_spans(shown):
         while start < end and text[start] in _BETWEEN:
             start += 1
         place = start
-        for joint in _JOINT.finditer(text, start, end):
-            left, right = text[place : joint.start()], text[joint.end() : end]
+        for joint in joints.finditer(text, start, end):
+            left = text[max(place, joint.start() - _LOOK) : joint.start()]
+            right = text[joint.end() : min(end, joint.end() + _LOOK)]
             if _can_cut(left, right, joint[0][0]):
                 yield place, joint.start()
                 place = joint.end()

@@ -6,7 +6,6 @@ The lists of words differ by what they are for, as each says; a new word may bel
 import re
 
 from dialogist.language.tokens import word_set
-from dialogist.records import Dialogue
 
 ROLES = word_set(
     """
@@ -85,26 +84,3 @@ SERVED_WORDS = word_set(
 )
 # Whom a user profile is of, where the dialogue does not say it.
 PROFILED_ROLES = word_set("customer user patient caller client")
-
-_SERVES = re.compile(
-    r"(?i)\b(?:how (?:can|may) (?:i|we) (?:help|assist)|what can i do for you|can i help you|"
-    r"what (?:brings|seems)|what ?['’]?s (?:the (?:problem|matter)|wrong)|how is (?:the|your)|"
-    r"thanks? (?:you )?for (?:calling|contacting)|speaking (?:to|with)|welcome to|(?:support|"
-    r"desk|surgery|office)[,.])"
-)
-_BEGINNING, _TWO = 3, 2  # utterances, speakers
-
-
-def served_in(dialogue: Dialogue) -> frozenset[str]:
-    """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
-    names = dialogue.speakers
-    labels = {u.speaker: f"{u.role} {u.speaker}" for u in dialogue.utterances}
-    words = {name: word_set(re.sub(r"\W", " ", label.lower())) for name, label in labels.items()}
-    served = frozenset(name for name in names if words[name] & SERVED_WORDS)
-    if served and len(served) < len(names):
-        return served
-    serving = {name for name in names if words[name] & SERVING_WORDS}
-    if not serving and len(names) == _TWO:
-        first = dialogue.utterances[:_BEGINNING]
-        serving = {u.speaker for u in first if _SERVES.search(u.text)}
-    return frozenset(names) - serving if serving else frozenset()

@@ -1,0 +1,120 @@
+"""Train what tells by their words who serves or treats whom, on dialogues whose labels say it.
+
+python -m dialogist_lab.sections.role_training corpus/statements/w*.jsonl corpus/w*.jsonl \\
+    --data ../shared/data --output src/dialogist/assets/language/roles.txt
+
+The files name dialogues (ids are those of `dialogist_lab.verifier.judged`), or hold ours. Every
+seventh is measured on alone: from which chance on how many are told, and how many of them wrong.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from dialogist.language.reading import reading_of
+from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
+from dialogist.language.speech import PAIRS, SPOKEN_ROLES, RoleWeights
+from dialogist.language.tokens import word_set
+from dialogist.records import Dialogue
+from dialogist_lab.verifier.judged import dialogues_of
+
+_FEWEST, _DECAY, _STEPS, _KEPT = 12, 3e-4, 150, 7  # dialogues that have a word; of the regression
+_TREATING = word_set("doctor dr nurse physician")
+_PEERS = ("everyday", "messy", "meeting")
+
+Taught = tuple[list[str], int]
+"""What each of two says, and the number of their pair."""
+
+
+def taught_by(dialogue: Dialogue, kind: str) -> Taught | None:
+    """What a dialogue of two teaches; None: its labels do not say who is what."""
+    labels = [word_set(name.lower().replace(".", " ")) for name in dialogue.speakers]
+    if len(labels) != 2:
+        return None
+    treats = [bool(words & _TREATING) for words in labels]
+    serves = [bool(words & SERVING_WORDS) for words in labels]
+    served = [bool(words & SERVED_WORDS) for words in labels]
+    if sum(serves) == 1 and served == [not one for one in serves]:
+        pair = serves.index(True) + 2 * any(treats)
+    elif kind in _PEERS and not any(serves + served):
+        pair = PAIRS.index((SPOKEN_ROLES.index(""),) * 2)
+    else:
+        return None
+    reading = reading_of(dialogue)
+    said = {name: list[str]() for name in dialogue.speakers}
+    for utterance, text in zip(dialogue.utterances, reading.texts, strict=True):
+        said[utterance.speaker].append(text)
+    return ["\n".join(said[name]) for name in dialogue.speakers], pair
+
+
+def _pairs(scores: Tensor) -> Tensor:
+    """(N, P) of the scores (N, 2, 5) of two speakers each."""
+    return torch.stack([scores[:, 0, one] + scores[:, 1, other] for one, other in PAIRS], 1)
+
+
+def train_roles(examples: Sequence[Taught]) -> RoleWeights:
+    """The weights of a logistic regression over the pairs."""
+    empty = RoleWeights({}, np.zeros((0, 5), np.float32), np.zeros(5, np.float32))
+    counts = Counter(w for texts, _ in examples for w in empty.words(" ".join(texts)))
+    rows = {word: n for n, word in enumerate(sorted(w for w in counts if counts[w] >= _FEWEST))}
+    model = empty._replace(rows=rows)
+    seen = torch.tensor(
+        np.array([[model.features(text) for text in texts] for texts, _ in examples])
+    )
+    told = torch.tensor([pair for _, pair in examples])
+    weights = torch.zeros(len(rows), len(SPOKEN_ROLES), requires_grad=True)
+    bias = torch.zeros(len(SPOKEN_ROLES), requires_grad=True)
+    search = torch.optim.LBFGS([weights, bias], max_iter=_STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> float:
+        search.zero_grad()
+        total = cross_entropy(_pairs(seen @ weights + bias), told)
+        total = total + _DECAY * weights.square().sum()
+        total.backward()  # type: ignore[no-untyped-call]
+        return float(total.detach())
+
+    search.step(loss)  # type: ignore[no-untyped-call]
+    return RoleWeights(rows, weights.detach().numpy(), bias.detach().numpy())
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--corpus", type=Path, default=Path("corpus"))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    given = parser.parse_args()
+    records = [json.loads(x) for f in given.files for x in f.read_text("utf-8").splitlines()]
+    kinds = {r.get("dialogue", f"corpus/{r.get('id')}"): r.get("kind", "") for r in records}
+    known = dialogues_of(list(kinds), given.corpus, given.data)
+    examples = {name: taught_by(one, kinds[name]) for name, one in known.items()}
+    kept = {name for name in examples if crc32(name.encode()) % _KEPT == 0}
+    model = train_roles([one for name, one in examples.items() if one and name not in kept])
+    table = np.round(100 * np.vstack([model.bias, model.weights])).astype(int).tolist()
+    lines = (" ".join(map(str, (w, *row))) for w, row in zip(["", *model.rows], table, strict=True))
+    given.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    measured = [one for name, one in examples.items() if one and name in kept]
+    chances = [model.chances(texts) for texts, _ in measured]
+    roles = len(PAIRS) - 1
+    for least in (0.5, 0.6, 0.7, 0.8, 0.9):
+        told = [
+            (int(c.argmax()), pair)
+            for c, (_, pair) in zip(chances, measured, strict=True)
+            if c.max() >= least and c.argmax() < roles
+        ]
+        wrong = sum(one != pair for one, pair in told)
+        every = sum(pair < roles for _, pair in measured)
+        print(f"from {least}: {len(told) - wrong} of {every} told, {wrong} wrong")
+
+
+if __name__ == "__main__":
+    main()
