@@ -1,11 +1,14 @@
-"""What the verifier of this machine tells apart: results/verifier.json, and its picture.
+"""What the verifier of this machine tells apart: results/verifier.json, its picture, its mistakes.
 
 PYTHONPATH=src python bench/verifier.py --data ../shared/data
 
 Judged statements of writers and dialogues that training never saw (`VALIDATION`), the planted ones
 of tests/recordings, of a writer who has seen nothing of it, and what small language models wrote
 (corpus/statements/small.jsonl, dialogues ``validation``). The finder gives the lines, as for a
-writer who cites none.
+writer who cites none. results/verifier-mistakes.jsonl has of each label the statements that the
+verifier misjudges most: the false ones it believes, and the true ones it does not.
+
+``--verifier nli:FOLDER --no-store`` measures another: MiniCheck, or any model of entailment.
 """
 
 import argparse
@@ -25,24 +28,61 @@ from numpy.typing import NDArray
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.local_verifier import BUNDLED_VERIFIER, LABELS, LocalVerifier
 from dialogist.grounding.verification import SureRules
-from dialogist.records import Dialogue, Utterance
+from dialogist.records import Dialogue, EvidenceSpan, Statement, Utterance
+from dialogist.writers import open_verifier, open_writer
 from dialogist_lab.verifier.judged import VALIDATION, JudgedDialogue, JudgedStatement, read_judged
 
 RECORDINGS = Path("tests/recordings")
 RESULTS = Path("results/verifier.json")
+MISTAKES = RESULTS.with_name("verifier-mistakes.jsonl")
+WORST = 20  # of each label
 ALARMS = 0.05  # of the true statements
 BINS = 10
 Floats = NDArray[np.float64]
 
 
 class Judged(NamedTuple):
-    """Of statements: what they are, the kind of their dialogue, how likely they are supported, and
-    how many complaints the sure rules have."""
+    """Of statements: their dialogues, what they are, the numbers of the lines that they are judged
+    by, how likely they are supported, and how many complaints the sure rules have."""
 
-    labels: list[str]
-    kinds: list[str]
+    dialogues: list[str]
+    statements: list[JudgedStatement]
+    shown: list[list[int]]
     chances: Floats
     complaints: Floats
+
+    @property
+    def labels(self) -> NDArray[np.str_]:
+        """What they are."""
+        return np.array([s.label for s in self.statements])
+
+    @property
+    def kinds(self) -> NDArray[np.str_]:
+        """The kinds of their dialogues."""
+        return np.array([name.partition("/")[0] for name in self.dialogues])
+
+
+class Peer:
+    """Another verifier, asked as that of this machine is."""
+
+    thresholds = (0.5, 0.5)
+
+    def __init__(self, name: str) -> None:
+        verifier = open_verifier(name, open_writer("highlights"))
+        assert verifier is not None, f"{name} gives no chances"
+        self._verifier = verifier
+
+    def probabilities(
+        self, dialogue: Dialogue, claims: Sequence[tuple[str, Sequence[int]]]
+    ) -> Floats:
+        """(S, 1): how likely each claim is supported."""
+        ends = [len(utterance.text) for utterance in dialogue.utterances]
+        statements = [
+            Statement(text, evidence=tuple(EvidenceSpan(n, 0, ends[n]) for n in lines))
+            for text, lines in claims
+        ]
+        judgements = self._verifier.verify(dialogue, statements)
+        return np.array([[j.probability or 0.0] for j in judgements])
 
 
 def planted() -> Iterator[JudgedDialogue]:
@@ -64,9 +104,12 @@ def planted() -> Iterator[JudgedDialogue]:
         )
 
 
-def judged(verifier: LocalVerifier, dialogues: Sequence[JudgedDialogue], cited: bool) -> Judged:
+def judged(
+    verifier: LocalVerifier | Peer, dialogues: Sequence[JudgedDialogue], cited: bool
+) -> Judged:
     """All statements of some dialogues."""
-    labels, kinds, chances, complaints = [], [], [], []
+    statements: list[JudgedStatement] = []
+    names, shown, chances, complaints = [], [], [], []
     for one in dialogues:
         rules = SureRules(one.dialogue.utterances)
         claims = []
@@ -74,10 +117,11 @@ def judged(verifier: LocalVerifier, dialogues: Sequence[JudgedDialogue], cited: 
             found = find_evidence(one.dialogue, s.text, s.lines if cited else ())
             claims.append((s.text, list(dict.fromkeys(e.utterance for e in found))))
             complaints.append(len(rules.complaints(s.text)))
-        labels += [s.label for s in one.statements]
-        kinds += [one.dialogue.id.partition("/")[0]] * len(claims)
+        names += [one.dialogue.id] * len(claims)
+        statements += one.statements
+        shown += [lines for _, lines in claims]
         chances += verifier.probabilities(one.dialogue, claims)[:, 0].tolist()
-    return Judged(labels, kinds, np.array(chances), np.array(complaints, float))
+    return Judged(names, statements, shown, np.array(chances), np.array(complaints, float))
 
 
 def area(true: Floats, false: Floats) -> float:
@@ -89,9 +133,9 @@ def area(true: Floats, false: Floats) -> float:
     return float(below.mean() / 2 / len(false))
 
 
-def figures(found: Judged, verifier: LocalVerifier) -> dict[str, Any]:
+def figures(found: Judged, verifier: LocalVerifier | Peer) -> dict[str, Any]:
     """Areas, what is caught at few false alarms, verdicts, and calibration."""
-    labels, chances = np.array(found.labels), found.chances
+    labels, kinds, chances = found.labels, found.kinds, found.chances
     true, false = chances[labels == "true"], chances[(labels != "true") & (labels != "partial")]
     supported, refused = verifier.thresholds
     rules = -found.complaints
@@ -106,18 +150,15 @@ def figures(found: Judged, verifier: LocalVerifier) -> dict[str, Any]:
                 [round(float(chances[inside].mean()), 3), round(float(share), 3), int(inside.sum())]
             )
     error = sum(n * abs(told - is_) for told, is_, n in bins) / max(1, whole.sum())
-    by_dialogue = {
-        kind: round(
-            area(
-                *(
-                    chances[(np.array(found.kinds) == kind) & which]
-                    for which in (labels == "true", whole & (labels != "true"))
-                )
-            ),
-            3,
-        )
-        for kind in sorted(set(found.kinds))
-    }
+    truth = (labels == "true", whole & (labels != "true"))
+    needed = np.array([min(len(s.lines), 3) for s in found.statements])
+
+    def areas(groups: NDArray[Any]) -> dict[str, float]:
+        return {
+            str(one): round(area(*(chances[(groups == one) & which] for which in truth)), 3)
+            for one in sorted(set(groups.tolist()))
+        }
+
     return {
         "true": len(true),
         "false": len(false),
@@ -129,7 +170,8 @@ def figures(found: Judged, verifier: LocalVerifier) -> dict[str, Any]:
             for kind in LABELS
             if kind != "true" and (labels == kind).any()
         },
-        "area_by_dialogues": by_dialogue,
+        "area_by_dialogues": areas(kinds),
+        "area_by_lines_needed": areas(needed),
         "supported": [round(float((group >= supported).mean()), 3) for group in (true, false)],
         "refused": [round(float((group <= refused).mean()), 3) for group in (true, false)],
         "calibration": bins,
@@ -137,7 +179,7 @@ def figures(found: Judged, verifier: LocalVerifier) -> dict[str, Any]:
     }
 
 
-def speed(verifier: LocalVerifier, dialogues: Sequence[JudgedDialogue]) -> float:
+def speed(verifier: LocalVerifier | Peer, dialogues: Sequence[JudgedDialogue]) -> float:
     """Milliseconds a statement, six of a dialogue at a time."""
     count, begun = 0, time.process_time()
     for one in dialogues[:100]:
@@ -154,7 +196,7 @@ def picture(sets: Mapping[str, Judged], file: Path) -> None:
 
     figure, (left, right) = plot.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
     first = next(iter(sets.values()))
-    labels = np.array(first.labels)
+    labels = first.labels
     true = np.sort(first.chances[labels == "true"])
     alarms = np.arange(len(true)) / len(true)
     for kind in LABELS:
@@ -167,8 +209,8 @@ def picture(sets: Mapping[str, Judged], file: Path) -> None:
     )
     left.legend(fontsize=8, loc="lower right")
     for name, found in sets.items():
-        kept = np.array(found.labels) != "partial"
-        chances, is_true = found.chances[kept], (np.array(found.labels) == "true")[kept]
+        kept = found.labels != "partial"
+        chances, is_true = found.chances[kept], (found.labels == "true")[kept]
         places = np.minimum((chances * BINS).astype(int), BINS - 1)
         points = [
             (chances[places == n].mean(), is_true[places == n].mean())
@@ -182,11 +224,28 @@ def picture(sets: Mapping[str, Judged], file: Path) -> None:
     figure.savefig(file, metadata={"Date": None})
 
 
+def mistakes(found: Judged) -> Iterator[dict[str, Any]]:
+    """Of each label the `WORST` statements, without the words of their dialogues; lines from 1."""
+    labels = found.labels
+    wrong = np.where(labels == "true", 1 - found.chances, found.chances)
+    for label in LABELS:
+        places = np.flatnonzero(labels == label)
+        for n in places[np.argsort(-wrong[places], kind="stable")][:WORST]:
+            yield {
+                "dialogue": found.dialogues[n],
+                "label": label,
+                "chance": round(float(found.chances[n]), 3),
+                "lines": [line + 1 for line in found.statements[n].lines],
+                "shown": [line + 1 for line in found.shown[n]],
+                "text": found.statements[n].text,
+            }
+
+
 def main() -> None:
     """Measure, and write results and picture."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, help="public dialogues")
-    parser.add_argument("--folder", type=Path, default=BUNDLED_VERIFIER)
+    parser.add_argument("--verifier", default="", help="its folder, or nli:FOLDER")
     parser.add_argument("--cited", action="store_true", help="give the lines that writers cite")
     parser.add_argument("--no-store", action="store_true")
     arguments = parser.parse_args()
@@ -204,7 +263,8 @@ def main() -> None:
         if one.writer.endswith("-validation")
     ]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    verifier = LocalVerifier(arguments.folder)
+    named = arguments.verifier
+    verifier = Peer(named) if ":" in named else LocalVerifier(Path(named or BUNDLED_VERIFIER))
     milliseconds = speed(verifier, known)
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     groups: dict[str, Sequence[JudgedDialogue]] = defaultdict(list)
@@ -223,6 +283,8 @@ def main() -> None:
         kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps(kept | stored, indent=1) + "\n", encoding="utf-8")
         picture(sets, Path("docs/images/verifier.svg"))
+        worst = mistakes(sets["other writers"])
+        MISTAKES.write_text("".join(f"{json.dumps(one)}\n" for one in worst), encoding="utf-8")
 
 
 if __name__ == "__main__":
