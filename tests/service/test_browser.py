@@ -14,6 +14,8 @@ import pytest
 from tests.chat_server import ChatServer
 from tests.core.test_language_model import statements, verdicts
 from tests.service.conftest import listening
+from tests.service.receiver import receiving
+from tests.service.test_connectors import KINDS
 
 from dialogist.records import Draft, WriterOutput
 from dialogist.service.keys import add_key
@@ -187,6 +189,29 @@ def test_what_is_rejected_says_why_and_comes_back(chromium, service):
         page.wait_for_selector("button[value=approved]")
 
 
+def test_a_note_reaches_its_ticket(chromium, tmp_path, monkeypatch):
+    monkeypatch.setenv("DESK_TOKEN", "t0k3n")
+    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    with receiving((404, {}, {}), (200, {}, {"ticket": {"id": 4711}})) as server:
+        desk = {"kind": "zendesk", "url": server.url, **KINDS["zendesk"]}
+        with listening(engine, destinations={"desk": desk}) as port:
+            service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
+            with signed_in(chromium, service) as page:
+                summarize(page, TALK)
+                page.click("button[value=approved]")
+                for given, state in (("4711a", ":invalid"), (" #4711", ".badge.dead")):
+                    page.fill("[name=ticket]", given)
+                    page.click("text=Send to desk")
+                    page.wait_for_selector(state)
+                assert "404 Not Found (ticket 4711)" in page.text_content(".queue")
+                page.click("text=Send again")
+                page.wait_for_selector(".badge.sent")
+                assert not page.locator("text=Send again").count()
+    assert [one.asked for one in server.got] == ["PUT /api/v2/tickets/4711.json"] * 2
+    assert "air conditioning" in server.got[1].body.decode()
+    engine.dispose()
+
+
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [
@@ -244,6 +269,9 @@ def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service, s
         page.select_option("#form", label="Return of goods")
         page.click("#ask button.main")
         assert "48-22917" in page.text_content(".values")
+        others = page.text_content("details.note")
+        assert "Please send it within 14 days." in others
+        assert "inside is an XL" not in others  # it stands in a section
         page.goto(f"{service[0]}forms")
         page.click("[value=delete]")
         assert "Return of goods" not in page.text_content(".queue")
@@ -251,7 +279,7 @@ def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service, s
 
 @pytest.mark.parametrize(
     ("talk", "form", "most"),
-    [("jacket", "", 450), ("jacket", "ticket", 720), ("router", "call", 1400)],
+    [("jacket", "", 450), ("jacket", "ticket", 450), ("router", "call", 1400)],
 )
 def test_a_summary_fits_its_screens(chromium, service, talk, form, most):
     """At a width of 1280: its height, what is sent in all, and nothing moves once it is drawn."""
@@ -261,7 +289,7 @@ def test_a_summary_fits_its_screens(chromium, service, talk, form, most):
         }).observe({ type: "layout-shift", buffered: true });""")
         sizes = []
         page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
-        summarize(page, (TALKS / f"{talk}.txt").read_text("utf-8"), "medium", form)
+        summarize(page, (TALKS / f"{talk}.txt").read_text("utf-8"), "", form)
         page.wait_for_timeout(200)
         assert page.evaluate("document.querySelector('.summary').offsetHeight") <= most
         assert page.evaluate("window.moved") == 0

@@ -21,16 +21,19 @@ STATEMENTS = [
     {"heading": "Issue & <cause>", "text": "Order 4711 is “late”.", "verdict": "ok", "lines": [1]},
     {"heading": "Issue & <cause>", "text": "She said: <!channel> & 'why'?\nTwice.", "lines": [2]},
     {"heading": "", "text": "Bo sends a new one.", "lines": [3]},
+    {"heading": "Amounts", "text": "5 < 8 euros", "verdict": "", "lines": [1]},
+    {"heading": "Amounts", "text": "38 euros", "verdict": "", "lines": [2]},
 ]
 HTML = (
     "<h2>Issue &amp; &lt;cause&gt;</h2><ul><li>Order 4711 is “late”.</li>"
     "<li>She said: &lt;!channel&gt; &amp; &#x27;why&#x27;?<br>Twice.</li></ul>"
-    "<ul><li>Bo sends a new one.</li></ul>"
+    "<ul><li>Bo sends a new one.</li></ul><p><b>Amounts:</b> 5 &lt; 8 euros, 38 euros</p>"
     '<p><a href="https://desk.example/reviews/r1?a=1&amp;b">Open the review</a></p>'
 )
 MRKDWN = (
     "*Issue &amp; &lt;cause&gt;*\n• Order 4711 is “late”.\n"
     "• She said: &lt;!channel&gt; &amp; 'why'?\nTwice.\n\n• Bo sends a new one.\n\n"
+    "*Amounts:* 5 &lt; 8 euros, 38 euros\n"
     "<https://desk.example/reviews/r1?a=1&amp;b|Open the review>"
 )
 LINK = "https://desk.example/reviews/r1?a=1&b"

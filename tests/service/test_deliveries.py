@@ -186,7 +186,7 @@ def test_what_is_refused_is_a_dead_letter_until_somebody_retries(engine):
             wait_for(lambda: states(engine) == ["dead", "dead"])
             dead = find_deliveries(engine, DeliveryFilter(state="dead"))
             told = {one["error"] for one in dead}
-            assert "404 Not Found: RecordNotFound" in told
+            assert "404 Not Found: RecordNotFound (ticket 4711)" in told
             assert any("send it with its ticket" in error for error in told)
             [known] = [one["id"] for one in dead if "404" in one["error"]]
             retry_delivery(engine, "", known)
@@ -372,7 +372,7 @@ def test_over_http_by_hand(engine):
                 await post("/v1/deliveries/0123456789abcdef/retry"),
             ]
             once = {"Idempotency-Key": "a"}
-            body = {"to": "desk", "ticket": "4711"}
+            body = {"to": "desk", "ticket": "#4711"}
             added = [await client.post(path, json=body, headers=once) for _ in range(2)]
             other = f"/v1/reviews/{rejected}/deliveries"
             added.append(await client.post(other, json=body, headers=once))
@@ -398,11 +398,12 @@ def test_over_http_by_hand(engine):
     statuses = [reply.status_code for reply in refused]
     assert statuses == [422, 422, 422, 400, 400, 409, 400, 400, 404]
     assert refused[0].json()["detail"] == "to: use one of desk"
-    assert refused[1].json()["detail"] == "ticket: give its id at desk"
+    assert refused[1].json()["detail"] == "ticket: give its number at desk"
     assert added[0].status_code == 202
     assert added[2].json()["code"] == "idempotency_conflict"
     assert added[0].json() == added[1].json() == {"id": dead[0]["id"]}
-    assert (dead[0]["tries"], dead[0]["error"]) == (1, "404 Not Found: RecordNotFound")
+    told = (1, "404 Not Found: RecordNotFound (ticket 4711)")
+    assert (dead[0]["tries"], dead[0]["error"]) == told
     assert "The order" not in str(dead)
     assert (again.status_code, sent_again.status_code) == (202, 409)
     assert (found[0]["state"], found[0]["event"]) == ("sent", "review.approved")

@@ -1,15 +1,12 @@
 """The page without JavaScript: forms, the summary beside its transcript, review, sessions."""
 
-import asyncio
 import html
 import json
 import re
 
 import pytest
 from tests.service.conftest import Slow, ask
-from tests.service.receiver import receiving
 from tests.service.test_api import CALL
-from tests.service.test_connectors import KINDS
 from tests.service.test_store import rows_of
 
 from dialogist.records import (
@@ -247,7 +244,7 @@ def test_readers_say_whether_a_warning_is_right(engine):
 def rendered(view):
     values = {"form": page._EMPTY, "forms": [], "examples": [], "view": view, "review": "1"}
     values |= {"problem": "", "version": "", "path": "/", "signed_in": True}
-    return page._PAGES.get_template("home.html.j2").render({**values, "notice": "", "about": ""})
+    return page._PAGES.get_template("home.html.j2").render({**values, "done": "", "about": ""})
 
 
 def test_the_profile_stands_beside_the_transcript_and_is_linked():
@@ -293,38 +290,6 @@ def test_more_statements_than_anybody_edits_are_refused():
     """Pairs of lines are compared: it would take hours."""
     with pytest.raises(Problem):
         edits_between(["a"], ["b"] * 2001)
-
-
-def test_what_was_approved_is_sent_and_sent_again(engine, monkeypatch):
-    monkeypatch.setenv("DESK_TOKEN", "t0k3n")
-    desk = {"kind": "zendesk", "when": [], **KINDS["zendesk"]}
-
-    async def visit(client):
-        form = fields_of((await client.post("/", data={"text": TALK})).text)
-        done = (await client.post("/approve", data=form)).headers["Location"]
-        page = done.partition("?")[0]
-        assert "Send to desk" in (await client.get(page)).text
-        sent = await client.post(f"{page}/send", data={"to": "desk", "ticket": "4711"})
-        assert sent.status_code == 303
-        failed = await shown(client, "/deliveries", "404")
-        again = re.search(r'action="(/deliveries/[0-9a-f]{16}/retry)"', failed)[1]
-        await client.post(again, data={"about": page.rpartition("/")[2]})
-        return await shown(client, page, '<span class="badge sent">')
-
-    async def shown(client, page, words):
-        for _ in range(200):
-            text = (await client.get(page)).text
-            if words in text:
-                return text
-            await asyncio.sleep(0.05)
-        raise AssertionError(text)
-
-    with receiving((404, {}, {}), (200, {}, {"ticket": {"id": 4711}})) as server:
-        assert "Send again" not in browse(
-            engine, visit, destinations={"desk": {**desk, "url": server.url}}
-        )
-    assert [one.asked for one in server.got] == ["PUT /api/v2/tickets/4711.json"] * 2
-    assert "air conditioning" in server.got[1].body.decode()
 
 
 PAYLOADS = (

@@ -126,7 +126,9 @@ def fill(summary: Summary, dialogue: Dialogue, form: Form, focus: str | None = N
     filler = _Filler(summary, dialogue, form, focus)
     sections = tuple(filler.sections())
     holds_all = any(section.source == "summary" for section in form.sections)
-    left_out = () if holds_all else tuple(map(_stated, filler.unplaced()))
+    held = {entry.text for section in sections for entry in section.entries}
+    others = [] if holds_all else [_stated(s) for s in filler.unplaced()]
+    left_out = tuple(entry for entry in others if entry.text not in held)
     return FilledForm(
         form=form.name,
         version=form.version,

@@ -184,7 +184,13 @@ def _texts(body: Mapping[str, Any], link: str) -> dict[str, str]:
     """An approved summary in the markup of receivers, with a link to its review."""
     html, mrkdwn = "", ""
     for heading, group in groupby(body["statements"], lambda part: part["heading"]):
-        texts = [part["text"] for part in group]
+        parts = [*group]
+        texts = [part["text"] for part in parts]
+        if heading and not any(part["verdict"] for part in parts):  # values of fields
+            told = ", ".join(texts)
+            html += f"<p><b>{escape(heading)}:</b> {escape(told)}</p>"
+            mrkdwn += f"*{escape(heading, quote=False)}:* {escape(told, quote=False)}\n"
+            continue
         lines = "".join(f"<li>{escape(text).replace(chr(10), '<br>')}</li>" for text in texts)
         html += f"<h2>{escape(heading)}</h2>" * bool(heading) + f"<ul>{lines}</ul>"
         lines = "".join(f"• {escape(text, quote=False)}\n" for text in texts)

@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -88,9 +89,9 @@ class Outbox:
         row = connection.execute(_review(review_id)).first()
         if row is None or row.deleted or row.state not in _SENT:
             raise Problem("conflict", "there is no approved review of this id")
-        ticket = given.ticket or row.conversation
+        ticket = (given.ticket or row.conversation).strip().removeprefix("#")
         if not self.targets[to].takes(ticket):
-            raise Problem("invalid_options", f"ticket: give its id at {to}")
+            raise Problem("invalid_options", f"ticket: give its number at {to}")
         identity = _add(connection, row, to, row.state, ticket)
         tables.note_change(connection, key_id, "delivery added", identity)
         return identity
@@ -131,6 +132,8 @@ class Outbox:
             if row.tries > len(_PAUSES) + 1:  # each process that tried it died, or failed
                 raise Refused("given up: no try came to its end")
             outcome = asyncio.run(send(target.request(row, link), target.connector))
+            if outcome.error and target.connector.ticket:
+                outcome = replace(outcome, error=f"{outcome.error} (ticket {row.body['ticket']})")
         except Refused as refusal:
             outcome = Outcome(str(refusal), is_final=True)
         values: dict[str, Any] = {"state": "sent", "error": outcome.error, "lease": 0.0}

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from dialogist import __version__
 from dialogist.errors import DataError
+from dialogist.forms.form_file import FIELD_TYPES, FieldSource
 from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
@@ -74,37 +75,9 @@ _EXAMPLES: Mapping[str, tuple[str, str]] = {
     "visit": ("a visit to the doctor", "clinical"),
 }
 """Files of assets/examples: what the page calls them, and the form that suits each."""
-_STATES = {
-    "open": "Waiting",
-    "approved,edited": "Approved",
-    "rejected": "Rejected",
-    "deleted": "Deleted",
-    "open,approved,edited,rejected": "All",
-}
-_DONE = {
-    "approved": "Approved.",
-    "edited": "Approved with your edits.",
-    "rejected": "Rejected.",
-    "deleted": "Deleted.",
-    "undone": "Undone.",
-    "sent": "It is on its way.",
-    "stored": "Stored. It can be chosen now.",
-}
-_FIGURES = (
-    ("What readers did with summaries", {n: n for n in ("approved", "edited", "rejected")}),
-    (
-        "What they did with statements",
-        {n: n for n in ("kept", "changed", "quoted", "removed", "added", "moved")},
-    ),
-    ("What they said of warnings", {"right": "right", "wrong": "false alarm"}),
-)
 _EMPTY = {"text": "", "length": "", "form": "", "mask": "none", "review": ""}
-
-
 _ID = re.compile("[0-9a-f]{16}")
 _NOT_HTML = re.compile("[^\t\n -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 _TEXTS = {
     file.name: file.read_text("utf-8")
     for folder in ("service", "examples")
@@ -143,7 +116,7 @@ def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
     asked = request.query_params
     about = asked.get("about", "")
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
-    shared |= {"notice": _DONE.get(asked.get("done", ""), "")}
+    shared |= {"done": asked.get("done", "")}
     shared |= {"about": about if _ID.fullmatch(about) else ""}
     template = _PAGES.get_template(f"{name}.html.j2")
     if not block:
@@ -351,7 +324,6 @@ async def queue(request: Request) -> Response:
     found = await service.stored(reviews.find_reviews, wanted)
     values: dict[str, Any] = {
         "asked": asked,
-        "states": _STATES,
         "forms": await service.stored(known_forms),
         "ago": _ago,
     }
@@ -373,8 +345,10 @@ async def review_page(request: Request, identity: Identity) -> Response:
     if stored["state"] != "open":
         wanted = DeliveryFilter(review=identity)
         sent = await service.stored(find_deliveries, wanted)
-        targets = [(n, bool(one.connector.ticket)) for n, one in service.outbox.targets.items()]
+        targets = [(n, one.connector.ticket) for n, one in service.outbox.targets.items()]
         values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored), "ago": _ago}
+        is_kept = stored["state"] in ("approved", "edited")
+        values["is_masked"] = is_kept and service.settings.keep_approved == "masked"
         return await _page(request, "reviewed", deliveries=sent, targets=targets, **values)
     summary = stored["summary"]
     dialogue = dialogue_of(stored["dialogue"])
@@ -485,6 +459,7 @@ async def _forms_page(
     view: Any = None,
 ) -> Response:
     values = {"text": text, "view": view, "forms": await service.stored(known_forms)}
+    values |= {"sources": get_args(FieldSource), "types": FIELD_TYPES}
     if problem is None:
         return await _page(request, "forms", 200, problem="", **values)
     return await _page(request, "forms", problem.status, problem=_words(problem), **values)
@@ -527,11 +502,7 @@ async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     service, _ = await guards.authorized(request, "reviews")
     verdicts, edits = await service.stored(feedback.figures_of)
-    counts = verdicts + edits
-    tables = [
-        (title, [(told, counts[n]) for n, told in names.items()]) for title, names in _FIGURES
-    ]
-    return await _page(request, "quality", verdicts=verdicts, tables=tables)
+    return await _page(request, "quality", verdicts=verdicts, counts=verdicts + edits)
 
 
 @router.get("/docs")

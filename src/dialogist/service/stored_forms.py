@@ -149,9 +149,11 @@ def store_form(engine: sa.Engine, key_id: str, text: str) -> tuple[dict[str, JSO
         Problem: it is at fault, has the name of another form, or is one too many.
     """
     form, table = checked_form(text), tables.forms
-    if not _NAME.fullmatch(form.name) or form.name in bundled_forms():
-        detail = "name: 1 to 64 letters, digits, spaces, dots and dashes, not of a bundled form"
+    if form.name in bundled_forms():
+        detail = f"name: {form.name} comes with Dialogist; give yours another name"
         raise Problem("invalid_form", detail)
+    if not _NAME.fullmatch(form.name):
+        raise Problem("invalid_form", "name: 1 to 64 letters, digits, spaces, dots and dashes")
     entry = _entry_of(form, True)
     values = {"name": form.name, "text": text, "entry": entry}
     try:

@@ -15,7 +15,7 @@ from dialogist.records import PROFILE_PREFIX, Dialogue, Summary, title_of_field
 from dialogist.service.requests import record_of
 from dialogist.service.reviewed_text import PLACES, shown_parts, text_with_headings
 
-_LONG, _SHOWN = 6, 10  # statements: of a section, and of all before it; what has more is folded
+_LONG, _SHOWN = 6, 18  # statements: of a section, and with all before it; what has more is folded
 _COLOURS = 6  # of speakers, in page.css
 _HEADING = re.compile(r"# +(.*)")
 _TAKEN = re.compile(r"^(\\*#)")  # how a statement begins that would be taken for a heading
@@ -24,6 +24,8 @@ _TAKEN = re.compile(r"^(\\*#)")  # how a statement begins that would be taken fo
 def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a summary as JSON, of version 3 or 4, and of the dialogue that was read.
 
+    ``lead`` is the headline of a form as a statement; ``silent`` says of each section without
+    entries that it has none, and whether it should; ``unplaced`` are statements of no section.
     Statements, turns and fields of the profile refer to each other by number. ``quote`` is what a
     statement rests on. A piece of a turn has the statements that rest on it, ``by``.
     """
@@ -34,16 +36,19 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         _statement(number, *told, dialogue, labels)
         for number, told in enumerate(shown_parts(summary, filled))
     ]
-    sections = _sections(statements)
-    notes, empty = [warning.message for warning in summary.warnings], list[Any]()
+    is_led = bool(statements) and statements[0].source == "headline"
+    notes = [warning.message for warning in summary.warnings]
+    silent, unplaced = list[tuple[str, bool]](), list[Mapping[str, Any]]()
     if summary.reading is not None:
         left = [counted(many, what) for what, many in summary.reading.left_out.items()]
         notes += [*summary.reading.warnings, *([f"Left out: {', '.join(left)}"] if left else [])]
     if filled:
-        silent = [section for section in filled["sections"] if section["says"]]
-        notes += [" ".join(f"{s['title']}: {s['says']}" for s in silent)] if silent else []
-        empty += [s for s in silent if PLACES.get(s["source"], 1) < 2 and not s.get("elsewhere")]
-        notes += filled["notes"]
+        for section in filled["sections"]:
+            is_value = PLACES.get(section["source"], 1) > 1
+            told = f"{section['title']}: {section['says']}" if section["says"] else ""
+            silent += [(told, not (is_value or section.get("elsewhere")))] if told else []
+        unplaced += filled["left_out"]
+        notes += filled["notes"][: -1 if unplaced else None]  # the last one counts them
     spans = defaultdict[int, list[tuple[int, int, int]]](list)  # by turn: statement, start, end
     for one in statements:
         for line, start, end in one.evidence:
@@ -63,18 +68,20 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(
         summary=summary,
         headline=_headline(dialogue, summary, filled),
-        sections=sections,
+        lead=statements[0] if is_led else None,
+        sections=_sections(statements[:is_led]) + _sections(statements[is_led:]),
         statements=statements,
         verdicts=Counter(one.verdict for one in statements if one.verdict),
         turns=turns,
         profile=tuple((title_of_field(name), value) for name, value in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
-        empty=len(empty),
+        unplaced=[_statement(0, "", one["text"], one, dialogue, labels) for one in unplaced],
+        silent=silent,
         text=text_with_headings(
             [{"heading": one.heading, "text": _TAKEN.sub(r"\\\1", one.line)} for one in statements],
             mark="# ",
         ),
-        markdown=_markdown(sections),
+        markdown=_markdown(_sections(statements)),
         json=json.dumps(values, ensure_ascii=False),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
         masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
@@ -84,6 +91,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
 def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a review as it is kept, once it was decided."""
     usual: dict[str, Any] = {"quote": "", "doubts": (), "fields": (), "is_value": False}
+    usual |= {"source": ""}
     statements = [
         SimpleNamespace(
             **usual, **{**told, "number": n, "lines": [(k, str(k)) for k in told["lines"]]}
@@ -95,12 +103,13 @@ def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
 
 
 def _sections(statements: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Statements that stand together under a title."""
+    """Statements that stand together under a title; what sections before say is folded."""
     grouped = ((title, list(told)) for title, told in groupby(statements, lambda one: one.heading))
     sections, shown = list[SimpleNamespace](), 0
     for title, told in grouped:
-        is_open = len(told) <= _LONG and (not sections or shown + len(told) <= _SHOWN)
         shown += len(told)
+        is_short = len(told) <= _LONG and shown <= _SHOWN
+        is_open = not sections or (is_short and told[0].source != "summary")
         values = {"statements": told, "is_value": told[0].is_value, "is_open": is_open}
         sections.append(SimpleNamespace(title=title, **values))
     return sections
@@ -121,6 +130,7 @@ def _statement(
     return SimpleNamespace(
         number=number,
         heading=heading,
+        source=part.get("source", ""),
         is_value=PLACES.get(part.get("source", ""), 1) > 1,
         text=text,
         line=" ".join(text.split()),

@@ -45,6 +45,9 @@ if (ask) {
   });
 }
 
+// What is on its way is looked at again until it was tried.
+if (find(".badge.waiting.new")) setTimeout(() => location.replace(location.pathname), 1500);
+
 if (find("#statements")) review();
 
 function review() {
