@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "jsonl", "md", "csv")
 CSV_COLUMNS = ("id", "status", "reason", "text", "verdicts", "warnings")
 """The usual ones; a form adds its sections."""
-MORE_COLUMNS = ("writer",)
+MORE_COLUMNS = ("writer", "ready")
 
 _BELOW = "    "
 _LONG = 1_800  # seconds
@@ -193,4 +193,5 @@ def _cells(result: "Result") -> dict[str, object]:
         "verdicts": ", ".join(sorted({statement.verdict for statement in summary.statements})),
         "warnings": len(summary.warnings),
         "writer": summary.writer,
+        "ready": summary.ready,
     }

