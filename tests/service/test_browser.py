@@ -432,16 +432,11 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):
         page.goto(address)
         page.check("[name=review]")
         summarize(page, TALK)
-        for path in (
-            "reviews",
-            "reviews?state=approved,edited",
-            "forms?like=ticket",
-            "audit",
-            "quality",
-            "nowhere",
-        ):
+        pages = "reviews reviews?state=approved,edited forms?like=ticket audit quality docs nowhere"
+        for path in pages.split():
             page.goto(f"{address}{path}")
             check(path)
+            assert page.evaluate("document.documentElement.scrollWidth") == 1440, path
         page.goto(address)
         page.click("header button")
         page.wait_for_selector("#login")
