@@ -97,7 +97,7 @@ roles: .venv/.dev ## train what tells agents and doctors by their words, with DA
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections.role_training corpus/statements/w*.jsonl \
 	  corpus/w*.jsonl $(if $(DATA),--data $(DATA)) --output src/dialogist/assets/language/roles.txt
 
-pictures: .venv/.dev ## take the picture of the page in docs/images, in Debian's chromium; look at it
+pictures: .venv/.dev ## take the pictures of the pages in docs/images, in Debian's chromium; look at them
 	$(BIN)/python bench/screenshots.py
 
 docs: .venv/.dev ## the documentation as a site in site/, its reference made from the code
