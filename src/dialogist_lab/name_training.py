@@ -3,12 +3,13 @@
     python -m dialogist_lab.name_training corpus/*.jsonl
 
 ``assets/planted_names.yaml`` holds the names, sentences that name people, and such that do not.
-A minute on one core; the weights replace those of `dialogist.privacy.name_tagger`.
+Two minutes on one core; the weights replace those of `dialogist.privacy.name_tagger`.
 """
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -20,12 +21,14 @@ import yaml
 import dialogist
 from dialogist import Dialogue, read_dialogues
 from dialogist.language.people import is_first_name, name_mentions
-from dialogist.privacy.name_tagger import SIZE, name_candidates
+from dialogist.privacy.name_tagger import SIZE, TagCandidate, name_candidates
 from dialogist.privacy.persons import People, is_person
+from dialogist.privacy.requested import is_ordinary
 
 PLANTED = Path(__file__).parent / "assets" / "planted_names.yaml"
 WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy" / "names.weights"
 ROUNDS, RATE, SCALE = 4, 0.15, 16
+DOUBTFUL = -2  # weights of a word that no list marks as a name, though it may be one
 LOWER = 0.3  # of the dialogues and sentences are in small letters
 CAPITALS = 0.04  # of the names of sentences are all in capitals
 RARE = 0.04  # of the longer words of dialogues become rare ones
@@ -37,10 +40,14 @@ _SLOT = re.compile(r"\{(\w)\}")
 
 
 class Names(NamedTuple):
-    """Given names and surnames of each culture, by which a person has both of one."""
+    """Given names and surnames of each culture, by which a person has both of one.
+
+    ``known`` are the words of all that hardly mean anything else.
+    """
 
     given: list[list[str]]
     last: list[list[str]]
+    known: frozenset[str]
 
     def person(self, dice: Random, is_lower: bool = False) -> tuple[str, str]:
         """Somebody's given name and surname; in small letters the last culture's are words."""
@@ -58,7 +65,10 @@ def names_of(planted: dict[str, Any], without: frozenset[str] = frozenset()) -> 
     for pair in planted["names"].values():
         for pool, text in zip(pools, pair, strict=True):
             pool.append([word for word in text.split() if not without & {*word.split("_")}])
-    return Names(*pools)
+    words = {part for names in chain(*pools) for name in names for part in name.split("_")}
+    others = {word.lower() for name in "PTX" for word in planted["pools"][name].split()}
+    known = frozenset(word for word in words - others if not is_ordinary(word))
+    return Names(pools[0], pools[1], known)
 
 
 def planted_dialogue(
@@ -73,7 +83,8 @@ def planted_dialogue(
     for turn in dialogue.utterances:
         for mention in name_mentions(turn.text):
             before = turn.text[max(0, mention.start - 12) : mention.start]
-            if any(map(is_first_name, mention.words)) or _TITLE.search(before):
+            known = (word in names.known or is_first_name(word) for word in mention.words)
+            if any(known) or _TITLE.search(before):
                 told.append(turn.text[mention.start : mention.end])
     people = People(told)
     chosen: dict[str, tuple[str, str]] = {}
@@ -118,17 +129,26 @@ def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice:
 
 
 class Examples:
-    """Features of words, and whether each is a part of a name."""
+    """Features of words, and whether each is a part of what is looked for, such as a name."""
 
     def __init__(self) -> None:
         self.features: list[Any] = []
         self.are_names: list[bool] = []
 
-    def add(self, question: str, text: str, spans: Spans) -> None:
-        """All words of a text that may be names."""
-        for word in name_candidates(text, question):
+    def add(self, words: Iterable[TagCandidate], spans: Spans) -> None:
+        """The words of a text, and where what is looked for stands in it."""
+        for word in words:
             self.features.append(np.array(word.features))
-            self.are_names.append(any(a < word.end and word.start < b for a, b in spans))
+            self.are_names.append(word.touches(spans))
+
+    def without_doubtful(self, count: int, weights: Any) -> "Examples":
+        """Those but what the weights take for a name, unmarked, among the first ``count``."""
+        kept, pairs = Examples(), zip(self.features, self.are_names, strict=True)
+        for n, (places, is_name) in enumerate(pairs):
+            if is_name or n >= count or weights[places].sum() < DOUBTFUL:
+                kept.features.append(places)
+                kept.are_names.append(is_name)
+        return kept
 
     def fitted(self, seed: int) -> Any:
         """Weights by logistic regression, each with a step of its own (AdaGrad)."""
@@ -149,23 +169,31 @@ class Examples:
 
 def planted_examples(
     dialogues: Sequence[Dialogue], planted: dict[str, Any], names: Names, dice: Random
-) -> Examples:
-    """Dialogues and sentences with planted people; those that name some, twice."""
+) -> tuple[Examples, int]:
+    """Dialogues, so many words of them, and sentences with people; those that name some, twice."""
     examples, rare = Examples(), planted["rare"].split()
     for dialogue in dialogues:
         for _ in range(2):
             question = ""
             turns = list(planted_dialogue(dialogue, names, rare, dice))
             for text, spans in turns:
-                examples.add(question, text, spans)
+                examples.add(name_candidates(text, question), spans)
                 question = text
             if not any(spans for _, spans in turns):
                 break
+    count = len(examples.features)
     pools = {name: words.split() for name, words in planted["pools"].items()}
     for _ in range(SENTENCES):
         for form in (*planted["people"], *planted["nobody"]):
-            examples.add(*planted_sentence(form, pools, names, dice))
-    return examples
+            question, text, spans = planted_sentence(form, pools, names, dice)
+            examples.add(name_candidates(text, question), spans)
+    return examples, count
+
+
+def write_weights(weights: Any, path: Path) -> None:
+    """Store weights as bytes."""
+    stored = np.clip(np.round(weights * SCALE), -128, 127).astype(int) + 128
+    path.write_bytes(compress(bytes(stored.tolist()), 9))
 
 
 def main() -> None:
@@ -179,10 +207,10 @@ def main() -> None:
     text = given.without.read_text("utf-8").lower() if given.without else ""
     names = names_of(planted, frozenset(re.findall(r"[^\W\d_]+", text)))
     dialogues = [d for path in given.corpus for d in read_dialogues(path)]
-    examples = planted_examples(dialogues, planted, names, Random(7))
-    weights = examples.fitted(1)
-    stored = np.clip(np.round(weights * SCALE), -128, 127).astype(int) + 128
-    given.output.write_bytes(compress(bytes(stored.tolist()), 9))
+    examples, count = planted_examples(dialogues, planted, names, Random(7))
+    # The lists do not hold everybody whom dialogues name; such words must not count as none.
+    examples = examples.without_doubtful(count, examples.fitted(1))
+    write_weights(examples.fitted(1), given.output)
     print(f"{len(examples.features)} words, {sum(examples.are_names)} of names: {given.output}")
 
 

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.privacy.name_tagger import tagged_names
+from dialogist.privacy.name_tagger import name_candidates, tagged_names
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.name_training import (
     PLANTED,
@@ -75,7 +75,8 @@ def test_fitting_tells_names_from_places():
     for _ in range(100):
         for form in ("thanks {g}", "a train to {P}"):
             pools = {"P": ["Xanbury", "Quorn", "Ashvale"]}
-            examples.add(*planted_sentence(form, pools, NAMES, dice))
+            question, text, spans = planted_sentence(form, pools, NAMES, dice)
+            examples.add(name_candidates(text, question), spans)
     weights = examples.fitted(1)
     sums = [weights[places].sum() for places in examples.features]
     assert [s > 0 for s in sums] == examples.are_names

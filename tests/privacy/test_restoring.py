@@ -135,11 +135,11 @@ def test_levels_and_lists(options, expected):
 
 
 def test_lists_of_files_count_for_every_mask(tmp_path, monkeypatch):
-    for name, lines in (("ALLOW", "a@b.com\n\n"), ("DENY", "Project Falcon\nZX-9\n伊甸\n")):
+    for name, lines in (("ALLOW", "a@b.com\n\n"), ("DENY", "Project Falcon\nyard\n伊甸\n")):
         (tmp_path / name).write_text(lines, "utf-8")
         monkeypatch.setenv(f"DIALOGIST_MASK_{name}", str(tmp_path / name))
-    said = Dialogue((Utterance("A", "a@b.com, c@d.com: project falcon, ZX-9, ZX-95, 去伊甸"),))
-    expected = "a@b.com, [EMAIL_1]: [DENIED_1], [DENIED_2], ZX-95, 去[DENIED_3]"
+    said = Dialogue((Utterance("A", "a@b.com, c@d.com: project falcon, yard, yards, 去伊甸"),))
+    expected = "a@b.com, [EMAIL_1]: [DENIED_1], [DENIED_2], yards, 去[DENIED_3]"
     assert mask_dialogue(said, privacy_of())[0].utterances[0].text == expected
     assert outbound(said, True).dialogue.utterances[0].text == expected
     assert masked_line("for project falcon") == "for [DENIED_1]"

@@ -19,6 +19,7 @@ from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
 from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
+from dialogist.privacy.value_tagger import tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
@@ -164,6 +165,12 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         if not moments.touches(span.start, span.end) or span.kind in ("BIRTH_DATE", "SECRET")
     )
     spans += (EntitySpan(start, end, CODE) for start, end in spoken_runs(text))
+    if has_digits and CODE in privacy.kinds:
+        spans += (
+            EntitySpan(start, end, CODE)
+            for start, end in tagged_values(text, before)
+            if not moments.touches(start, end)
+        )
     spans += _named(text, privacy, before)
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(

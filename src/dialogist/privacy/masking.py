@@ -105,7 +105,7 @@ def _walk(dialogue: Dialogue, change: _Change) -> Dialogue:
         return result
 
     said = dialogue.utterances
-    asked = _questions(said)
+    asked = turns_that_ask(said)
     utterances = tuple(
         replace(u, speaker=str(change(u.speaker, "")), text=str(change(u.text, asked[n])))
         for n, u in enumerate(said)
@@ -122,7 +122,7 @@ def _walk(dialogue: Dialogue, change: _Change) -> Dialogue:
     )
 
 
-def _questions(said: tuple[Utterance, ...]) -> list[str]:
+def turns_that_ask(said: tuple[Utterance, ...]) -> list[str]:
     """For each turn the one before that may ask for it, with those before "yes" and "go on"."""
     questions = []
     for n, turn in enumerate(said):

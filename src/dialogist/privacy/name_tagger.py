@@ -5,13 +5,13 @@ makes its weights.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32, decompress
 
-from dialogist.language.people import is_first_name
+from dialogist.language.people import DAYS, MONTHS, SHORT_FORMS, is_first_name
 from dialogist.language.tokens import FUNCTION_WORDS, folded
 from dialogist.privacy.numbers import NUMBER_WORDS
 from dialogist.privacy.requested import is_ordinary
@@ -25,24 +25,36 @@ _TOKEN = re.compile(
 )
 _NO_NAME = re.compile(r".*[0-9]|[a-z]+[A-Z]|[A-Z]{1,5}s?\Z")  # F303, eBay, IBAN
 _POSSESSIVE = re.compile("['’]s\\Z")
+_NO_PERSON = frozenset((*SHORT_FORMS, *DAYS, *MONTHS))
 _THRESHOLD = -35
 _FAR = 120  # characters of a question that count
 
 
-class NameCandidate(NamedTuple):
-    """A word that may be a part of a name, and the places of its features among the weights."""
+class TagCandidate(NamedTuple):
+    """A word that may be a part of what is looked for, and its features' places among weights."""
 
     start: int
     end: int
     features: list[int]
 
+    def touches(self, spans: Iterable[tuple[int, int]]) -> bool:
+        """Whether it overlaps one of the spans."""
+        return any(start < self.end and self.start < end for start, end in spans)
+
 
 def tagged_names(text: str, question: str = "") -> Iterator[tuple[int, int]]:
     """Where people are named in a plain text; ``question`` is the turn before."""
-    weights = _weights()
+    return tagged(text, name_candidates(text, question), "names", _THRESHOLD)
+
+
+def tagged(
+    text: str, candidates: Iterator[TagCandidate], weights_name: str, threshold: int
+) -> Iterator[tuple[int, int]]:
+    """The candidates whose weights come to more than a threshold, joined where only spaces part."""
+    weights = _weights(weights_name)
     start = end = -1
-    for word in name_candidates(text, question):
-        if sum(map(weights.__getitem__, word.features)) - 128 * len(word.features) <= _THRESHOLD:
+    for word in candidates:
+        if sum(map(weights.__getitem__, word.features)) - 128 * len(word.features) <= threshold:
             continue
         if end >= 0 and not text[end : word.start].strip():
             end = word.end
@@ -54,7 +66,7 @@ def tagged_names(text: str, question: str = "") -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def name_candidates(text: str, question: str) -> Iterator[NameCandidate]:
+def name_candidates(text: str, question: str) -> Iterator[TagCandidate]:
     """The words of a text that are not surely something else, from left to right."""
     tokens = list(_TOKEN.finditer(text))
     words = [token[0] for token in tokens]
@@ -68,8 +80,12 @@ def name_candidates(text: str, question: str) -> Iterator[NameCandidate]:
         if _may_be_name(word):
             end = tokens[i].end() - 2 * (word[-2:] in ("'s", "’s"))
             told = [asked, ("C" if has_capitals else "l") + language]
-            places = [crc32(f.encode(errors="replace")) % SIZE for f in _features(words, i, *told)]
-            yield NameCandidate(tokens[i].start(), end, places)
+            yield TagCandidate(tokens[i].start(), end, hashed(_features(words, i, *told)))
+
+
+def hashed(features: Iterator[str]) -> list[int]:
+    """The places of features among the weights."""
+    return [crc32(feature.encode(errors="replace")) % SIZE for feature in features]
 
 
 def _features(words: list[str], i: int, asked: str, capitals: str) -> Iterator[str]:
@@ -93,7 +109,7 @@ def _features(words: list[str], i: int, asked: str, capitals: str) -> Iterator[s
         yield f"'s{shape}{kind}{listed}"
     yield from (f"l{min(len(word), 10)}{shape}", f"q1{asked}{before}{kind}")
     yield from (f"n<{listed}{before}", f"n>{listed}{after}", f"n<>{kind}{listed}{before}{after}")
-    if kind == "o":
+    if kind == "o" or low in _NO_PERSON:
         yield f"w{low}{shape}"
     if i and _may_be_name(words[i - 1]):
         yield f"c<{_shape(words[i - 1])}{shape}{_listed(words[i - 1])}"
@@ -137,7 +153,7 @@ def _known(word: str) -> str:
     return low if low in FUNCTION_WORDS or is_ordinary(low) else f"~{_shape(word)}"
 
 
-@lru_cache(maxsize=1)
-def _weights() -> bytes:
-    path = Path(__file__).parents[1] / "assets" / "privacy" / "names.weights"
+@lru_cache(maxsize=2)
+def _weights(name: str) -> bytes:
+    path = Path(__file__).parents[1] / "assets" / "privacy" / f"{name}.weights"
     return decompress(path.read_bytes())
