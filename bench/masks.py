@@ -122,8 +122,11 @@ def main() -> None:
     given = parser.parse_args()
     sets = {"independent": list(independent_cases()), "own": list(cases())}
     every = [case for some in sets.values() for case in some]
-    clean = [tuple(map(tuple, d["turns"])) for d in read_lines(CLEAN_DATA)]
-    clean += clean_dialogues(given.clean) if given.clean else []
+    records = read_lines(CLEAN_DATA)
+    clean = [tuple(map(tuple, record["turns"])) for record in records]
+    groups = [record.get("set", "own") for record in records]
+    more = clean_dialogues(given.clean) if given.clean else []
+    clean, groups = clean + more, groups + ["more"] * len(more)
     runs = {"ours": [ours(c.turns, "people" if "name" in c.type else "none") for c in every]}
     covered = {f"ours, names {n}": [ours(t, n) for t in clean] for n in ("none", "people")}
     for least in (0, 0.4) if given.presidio else ():
@@ -152,14 +155,17 @@ def main() -> None:
             }
             for kind in ["all", *sorted({case.type for case in some})]
         }
-    result["clean"] = {
-        "dialogues": len(clean),
-        "words": sum(len(re.findall(r"\w+", text)) for turns in clean for _, text in turns),
-        "masked": {
-            who: sum(words_masked(*pair) for pair in zip(clean, found, strict=True))
-            for who, found in covered.items()
-        },
-    }
+    result["clean"] = {}
+    for group in dict.fromkeys(groups):
+        own = [n for n, name in enumerate(groups) if name == group]
+        result["clean"][group] = {  # type: ignore[index]
+            "dialogues": len(own),
+            "words": sum(len(re.findall(r"\w+", text)) for n in own for _, text in clean[n]),
+            "masked": {
+                who: sum(words_masked(clean[n], found[n]) for n in own)
+                for who, found in covered.items()
+            },
+        }
     print(json.dumps(result, indent=1))
 
 

@@ -67,7 +67,7 @@ def masks() -> Iterator[str]:
         return [f"{name} ({' / '.join(map(str, kind['values']))})", *cells]
 
     rows = [row(f"**{name}**", kinds["all"]) for name, kinds in sets.items()]
-    told = (k for k in sets["independent"].items() if k[0] != "all" and sum(k[1]["values"]) >= 20)
+    told = (k for k in sets["independent"].items() if k[0] != "all" and sum(k[1]["values"]) >= 45)
     kinds = {k.replace("_", " "): v for k, v in told}
     rows += [row(name, kind) for name, kind in kinds.items()]
     yield from table(("values that stay, ordinary / hard", *list(sets["own"]["all"])[1:]), rows)
