@@ -137,7 +137,7 @@ def test_prose_is_refused_with_advice(read):
     with pytest.raises(DataError) as caught:
         read(prose, "story.txt")
     message = str(caught.value)
-    assert "story.txt: no format recognised: no line starts with a speaker" in message
+    assert "story.txt: no format recognised: no speakers can be told" in message
     assert "the first line is 'It was a dark and stormy night.'" in message
     assert "--input-format transcript" in message
     assert "samsum" not in message

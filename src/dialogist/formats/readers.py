@@ -246,7 +246,7 @@ def detect(source: Source, columns: Collection[str] = ()) -> str:
         return name
     first = " ".join(head.lines[0].split())[:60] if head.lines else ""
     advice = (
-        f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
+        f"no speakers can be told ('Name: text'); the first line is '{first}'; "
         "--input-format transcript reads it all the same, --input-format lines takes each line "
         "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
     )

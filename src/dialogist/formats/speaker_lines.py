@@ -47,7 +47,7 @@ def named_lines(
 ) -> list[Utterance]:
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
-    ``may_be_short``: it is a whole text, and in one of very few lines each name occurs but once.
+    ``may_be_short``: it is a whole text, in which each name may occur but once.
     ``others``: how often candidates for names stand in the whole file.
     A heading above the first speaker is nobody's: an utterance in the role ``system``. Time stamps
     become the utterances' times.
@@ -104,10 +104,12 @@ def _without_stamps_alone(
 
 
 def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) -> Counter[str]:
-    """How often each candidate occurs; twice, where a few lines consist of nothing else."""
+    """How often each candidate occurs; twice, where a few lines, or sentences, are all there is."""
     counts = Counter(guess[0] for _, guess in guesses if guess)
     filled = [guess for line, guess in guesses if line.strip()]
-    for name in counts if whole and len(filled) <= _SHORT and all(filled) else ():
+    sentences = sum(guess[1].rstrip()[-1:] in tuple(".!?…") for guess in filled if guess)
+    is_talk = len(filled) <= _SHORT or 2 * sentences > len(filled)
+    for name in counts if whole and is_talk and all(filled) else ():
         if name.lower() not in HEADER_WORDS and len(name.split()) <= 2:
             counts[name] = max(2, counts[name])
     return counts
@@ -162,7 +164,7 @@ def has_speakers(lines: Iterable[str]) -> bool:
     if not named:
         return False
     names = [guess[0] for n in named if (guess := guesses[n][1])]
-    comes_back = max(Counter(names).values()) > 1
+    comes_back = max(counts[name] for name in names) > 1
     above = named[0] if is_heading(filled[: named[0]]) else 0
     mostly = 2 * len(names) >= len(filled) - above
     return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
