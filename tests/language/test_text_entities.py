@@ -26,7 +26,7 @@ VALUES = {
         "See you at {}.|It was {} I think|约在{}吧|{}, then",
     ),
     "AMOUNT": (
-        "$99|$1,250.50|£80|€75|¥300|20 dollars|15 euros|40 USD|US$12|twenty-five dollars|"
+        "$99|$1,250.50|£80|15 pounds|€75|¥300|20 dollars|15 euros|40 USD|US$12|twenty-five dollars|"
         "three hundred and fifty yuan|two thousand dollars|$3 million|80元|50块钱|"
         "9.5元|三百块|3万元",
         "That makes {}.|I paid {} for it|一共{}。|退{}给您",
@@ -110,6 +110,10 @@ def shown(text: str) -> str:
         ("车牌粤B12345，粤B 12345", "车牌<PLATE_NUM_1>，<PLATE_NUM_1>"),
         ("订单号：20240101，3月5日下午三点半送到", "订单号：<ORDER_1>，<TIME_1>送到"),
         ("付了三百块，退五元", "付了<AMOUNT_1>，退<AMOUNT_2>"),
+        (
+            "15 pounds back; I lost 15 pounds, 5 pounds of flour",
+            "<AMOUNT_1> back; I lost 15 pounds, 5 pounds of flour",
+        ),
         ("$1,000 or $1000.50 or 1,000 dollars", "<AMOUNT_1> or <AMOUNT_2> or <AMOUNT_3>"),
         ("mail a.b@example.com, see example.com.", "mail <EMAIL_1>, see <URL_1>."),
         ("https://x.com/2024-05-05?t=5:30.", "<URL_1>."),

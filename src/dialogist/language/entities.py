@@ -311,14 +311,17 @@ _CURRENCY = (
     r"gbp|cny|jpy|chf|pounds sterling|quid|yen|rupees?)(?![a-z])|人民币|"
     r"美[元金]|欧元|英镑|日元|港[元币]|澳元|块钱|元钱?|圆|块|角钱?|毛钱|分钱"
 )
+# "15 pounds back", not "5 pounds of flour", "lost 15 pounds".
+_NO_WEIGHT = r"(?<!weigh )(?<!weighs )(?<!weighed )(?<!weighing )(?<!lost )(?<!gained )"
+_POUNDS = r"pounds?(?![a-z]| (?:of|lighter|heavier|over|under|per)\b)"
 _AMOUNTS = (
     rf"(?:us|hk|nt|[ac])?[$€£¥￥₹][ ]?{_AMOUNT_NUMBER}{_SCALE}",
     rf"(?:usd|eur|gbp|cny|rmb|jpy|chf)[ ]?{_AMOUNT_NUMBER}{_SCALE}",
     rf"{_AMOUNT_NUMBER}{_SCALE}[ ]?(?:{_CURRENCY}|[€£])",
+    rf"{_NO_WEIGHT}{_AMOUNT_NUMBER}{_SCALE}[ ]?{_POUNDS}",
 )
-_SPOKEN_AMOUNT = (
-    rf"{_WORD_NUMBER}(?:[ -](?:and )?(?:{_WORD_NUMBER}|{_MANY})){{0,7}} (?:{_CURRENCY})"
-)
+_SPOKEN = rf"{_WORD_NUMBER}(?:[ -](?:and )?(?:{_WORD_NUMBER}|{_MANY})){{0,7}} "
+_SPOKEN_AMOUNT = rf"{_SPOKEN}(?:{_CURRENCY})|{_NO_WEIGHT}{_SPOKEN}{_POUNDS}"
 _HAN_AMOUNT = r"[一二两三四五六七八九十零][一二两三四五六七八九十百千万亿零]{0,11}(?:块钱|元|块)"
 _CHINESE_ID = (
     r"[1-9][0-9]{5}(?:18|19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[0-9]{3}[0-9X]"
