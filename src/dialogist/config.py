@@ -60,18 +60,20 @@ class Config(BaseModel):
 def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
     """One line for a validation error: which key, what is wrong, what would be right."""
     models, path = [root], list[str]()
-    for part in map(str, error["loc"]):
+    is_unknown = error["type"] == "extra_forbidden"
+    for number, part in enumerate(map(str, error["loc"]), 1):
         annotations = [m.model_fields[part].annotation for m in models if part in m.model_fields]
         tagged = [m for m in models if part in _tags(m)]
         if annotations:
             models = [model for annotation in annotations for model in _models(annotation)]
-        elif tagged:  # what pydantic puts in for a member of a union; nobody wrote it
+        elif tagged and not (is_unknown and number == len(error["loc"])):
+            # what pydantic puts in for a member of a union; nobody wrote it
             models = tagged
             continue
         if part != _TEXT:
             path.append(part)
     key = ".".join(path)
-    if error["type"] == "extra_forbidden":
+    if is_unknown:
         known = sorted({name for model in models for name in model.model_fields})
         return f"{source}: unknown key '{key}'{nearest(path[-1], known)}"
     if error["type"] == "missing":

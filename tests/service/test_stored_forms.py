@@ -107,6 +107,8 @@ def test_a_stored_batch_uses_a_form_of_ones_own(engine):
         (FORM.replace("version: 1", "version: [1"), "line 5: not YAML"),
         (FORM + "packs: [/etc/passwd]", "line 8: rule pack '/etc/passwd': none of this name"),
         (FORM + "packs: [clinicl]", "did you mean 'clinical'"),
+        (FORM + "'': 1", "line 8: unknown key ''"),
+        (FORM + "Form: 1", "line 8: unknown key 'Form'"),
         (FORM.replace("name: Rückgabe", "name: call"), "call comes with Dialogist"),
         (FORM.replace("name: Rückgabe", "name: a/b"), "1 to 64 letters"),
         (FORM + f"about: {'x' * stored_forms.LARGEST_FORM}", "at most 32000 characters"),
