@@ -57,8 +57,8 @@ def candidates_of(reading: Reading) -> list[Candidate]:
     turns = _in_turns(reading)
     told_with: dict[tuple[int, ...], tuple[int, ...]] = {}  # of groups, what is told with them
     settled: dict[tuple[int, ...], tuple[int, ...]] = {}  # what each reply answers
-    for said, turn in pairwise(turns):
-        exchange = _exchange(reading, said, turn)
+    for before, turn in pairwise(turns):
+        exchange = _exchange(reading, before, turn)
         if exchange is None:
             continue
         proposal, reply = exchange
@@ -109,20 +109,20 @@ def lacks_verb(text: str) -> bool:
 
 
 def _exchange(
-    reading: Reading, said: Sequence[tuple[int, ...]], turn: Sequence[tuple[int, ...]]
+    reading: Reading, before: Sequence[tuple[int, ...]], turn: Sequence[tuple[int, ...]]
 ) -> tuple[Sequence[tuple[int, ...]], tuple[int, ...]] | None:
     """The groups at the end of a turn that are told with a reply only, and the reply.
 
     From an offer, a request or a question on, since a reply may be to anything behind it.
     """
-    if reading.units[turn[0][0]].speaker == reading.units[said[0][0]].speaker:
+    if reading.units[turn[0][0]].speaker == reading.units[before[0][0]].speaker:
         return None
     while len(turn) > 1 and not _replies(reading, turn[0]):
         turn = turn[1:]  # "Hm."
-    offers = [n for n, group in enumerate(said) if any(reading.has(i, *_OFFERING) for i in group)]
-    is_asked = any(reading.is_question(i) for i in said[-1])
-    proposal = said[offers[-1] :] if offers and not is_asked else said[-1:]
-    proposal = proposal if sum(map(len, proposal)) <= _MOST_UNITS else said[-1:]
+    offers = [n for n, group in enumerate(before) if any(reading.has(i, *_OFFERING) for i in group)]
+    is_asked = any(reading.is_question(i) for i in before[-1])
+    proposal = before[offers[-1] :] if offers and not is_asked else before[-1:]
+    proposal = proposal if sum(map(len, proposal)) <= _MOST_UNITS else before[-1:]
     is_condition = is_asked and reading.has(proposal[0][0], "if")  # "And if it rains?"
     has_value = any(reading.values[i] for group in proposal for i in group)
     place = 0

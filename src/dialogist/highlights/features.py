@@ -51,11 +51,11 @@ class Rarity:
 
 def likeness(weights: Sequence[Mapping[str, float]]) -> list[dict[int, float]]:
     """Of each text, given as terms and their weights, its cosine with others that share some."""
-    norms = [math.sqrt(sum(w * w for w in own.values())) or 1.0 for own in weights]
+    norms = [math.sqrt(sum(w * w for w in weighted.values())) or 1.0 for weighted in weights]
     alike: list[dict[int, float]] = [{} for _ in weights]
     places: dict[str, deque[int]] = defaultdict(deque)
-    for i, own in enumerate(weights):
-        for term, weight in own.items():
+    for i, weighted in enumerate(weights):
+        for term, weight in weighted.items():
             before = places[term]
             while before and before[0] < i - _FAR_BACK:
                 before.popleft()
@@ -71,7 +71,7 @@ class UnitFeatures:
 
     def __init__(self, reading: Reading, rarity: Rarity) -> None:
         self._reading = reading
-        self._weights = [{term: rarity.of(term) for term in own} for own in reading.terms]
+        self._weights = [{term: rarity.of(term) for term in terms} for terms in reading.terms]
         self.alike = likeness(self._weights)
         self._words = [unit.words for unit in reading.units]
         self._before = np.cumsum(self._words) - self._words
@@ -79,9 +79,9 @@ class UnitFeatures:
         self._first: dict[str, int] = {}
         self._uses: dict[str, int] = defaultdict(int)
         self._share: dict[str, float] = defaultdict(float)
-        for i, own in enumerate(reading.terms):
+        for i, terms in enumerate(reading.terms):
             self._share[reading.units[i].speaker] += self._words[i] / self._total
-            for term in set(own):
+            for term in set(terms):
                 self._first.setdefault(term, i)
                 self._uses[term] += 1
         count = len(reading.units)
@@ -170,14 +170,19 @@ def rows_of(candidates: Sequence[Candidate], each: Matrix) -> Matrix:
     """
     none = np.zeros_like(each[:1])
     before, behind = np.vstack([none, each[:-1]]), np.vstack([each[1:], none])
-    first, last = ([one.units[end] for one in candidates] for end in (0, -1))
-    own = np.array([each[list(one.units)].max(axis=0) for one in candidates])
+    first, last = ([candidate.units[end] for candidate in candidates] for end in (0, -1))
+    most = np.array([each[list(candidate.units)].max(axis=0) for candidate in candidates])
     wording = [
-        [len(one.units) - 1, one.is_answered, math.log1p(one.words) - 2, one.words / 10 - 1]
-        for one in candidates
+        [
+            len(candidate.units) - 1,
+            candidate.is_answered,
+            math.log1p(candidate.words) - 2,
+            candidate.words / 10 - 1,
+        ]
+        for candidate in candidates
     ]
-    mean = np.broadcast_to(own.mean(axis=0), own.shape)
-    parts = [each[last], before[first], behind[last], own, np.array(wording), own - mean, mean]
+    mean = np.broadcast_to(most.mean(axis=0), most.shape)
+    parts = [each[last], before[first], behind[last], most, np.array(wording), most - mean, mean]
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
@@ -195,28 +200,28 @@ PAIR_FEATURES = REACH + 9
 def pairs_of(reading: Reading, candidates: Sequence[Candidate], rarity: Rarity) -> Pairs:
     """All pairs of candidates that are at most `REACH` apart; K is `PAIR_FEATURES`."""
     weights = [
-        {term: rarity.of(term) for i in one.units for term in reading.terms[i]}
-        for one in candidates
+        {term: rarity.of(term) for i in candidate.units for term in reading.terms[i]}
+        for candidate in candidates
     ]
     alike = likeness(weights)
     places, rows = [], []
     for i in range(len(candidates)):
         for j in range(i + 1, min(len(candidates), i + REACH + 1)):
             end, start = candidates[i].units[-1], candidates[j].units[0]
-            one, other = reading.units[end], reading.units[start]
+            before, behind = reading.units[end], reading.units[start]
             places.append((i, j))
             rows.append(
                 [
                     *(j - i == n for n in range(1, REACH + 1)),
-                    one.speaker == other.speaker,
-                    one.turn == other.turn,
-                    other.turn - one.turn == 1,
+                    before.speaker == behind.speaker,
+                    before.turn == behind.turn,
+                    behind.turn - before.turn == 1,
                     min(max(start - end, 0), 6) / 3,
                     alike[i].get(j, 0.0),
-                    "?" in one.text,
-                    "?" in other.text,
-                    min(other.words, 12) / 6,
-                    min(one.words, 12) / 6,
+                    "?" in before.text,
+                    "?" in behind.text,
+                    min(behind.words, 12) / 6,
+                    min(before.words, 12) / 6,
                 ]
             )
     return Pairs(
@@ -239,7 +244,7 @@ def changes_of(
     places, rows = [], []
     kinds = [_by_kind(reading, [i]) for i in range(len(reading.units))]
     for c, candidate in enumerate(candidates):
-        own = _by_kind(reading, candidate.units)
+        values = _by_kind(reading, candidate.units)
         last = candidate.units[-1]
         unit, turn = reading.units[last], reading.places[last]
         speakers = {reading.units[i].speaker for i in candidate.units}
@@ -247,8 +252,10 @@ def changes_of(
         seen: set[str] = set()
         for j in range(last + 1, min(len(reading.units), last + 1 + AHEAD)):
             other, apart = reading.units[j], reading.places[j] - turn
-            differing = [k for k, v in own.items() if k in kinds[j] and v.isdisjoint(kinds[j][k])]
-            same = any(not v.isdisjoint(kinds[j].get(k, ())) for k, v in own.items())
+            differing = [
+                k for k, v in values.items() if k in kinds[j] and v.isdisjoint(kinds[j][k])
+            ]
+            same = any(not v.isdisjoint(kinds[j].get(k, ())) for k, v in values.items())
             shared = terms.intersection(reading.terms[j])
             places.append((c, j))
             rows.append(
@@ -265,7 +272,7 @@ def changes_of(
                     bool(differing) and not seen.issuperset(differing),
                     any(kind in ("clock", "day", "money") for kind in differing),
                     same,
-                    bool(own),
+                    bool(values),
                     max((alike[i].get(j, 0.0) for i in candidate.units), default=0.0),
                     min(len(shared), 3) / 2,
                     reading.is_question(j),
@@ -282,8 +289,8 @@ def changes_of(
 
 def _by_kind(reading: Reading, units: Sequence[int]) -> dict[str, set[str]]:
     """The values of some units by their kinds; names are of one kind."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for i in units:
         for value in reading.values[i]:
-            found.setdefault(value.kind, set()).add(value.value)
-    return found
+            values.setdefault(value.kind, set()).add(value.value)
+    return values

@@ -74,7 +74,7 @@ class Pieces:
         """The pieces of some groups of units, each of one unit or more."""
         owned = [[piece for unit in group for piece in self.places[unit]] for group in groups]
         starts = np.cumsum([0, *map(len, owned)])[:-1]
-        return Owned(np.array([piece for own in owned for piece in own]), starts)
+        return Owned(np.array([piece for group in owned for piece in group]), starts)
 
 
 @dataclass(slots=True)
@@ -106,9 +106,9 @@ class PieceTable:
         """The pieces of all units."""
         ids, places = [self._ids[_END]] * REACH_OF_WORDS, []
         for unit in units:
-            own = self._tokenizer.encode(unit.text, add_special_tokens=False).ids
-            places.append(range(len(ids), len(ids) + max(1, len(own))))
-            ids += own or [self._ids[_UNKNOWN]]
+            encoded = self._tokenizer.encode(unit.text, add_special_tokens=False).ids
+            places.append(range(len(ids), len(ids) + max(1, len(encoded))))
+            ids += encoded or [self._ids[_UNKNOWN]]
         return Pieces(np.array([*ids, *ids[:REACH_OF_WORDS]]), places)
 
     def vectors(self, ids: NDArray[np.int64]) -> Matrix:
@@ -116,19 +116,19 @@ class PieceTable:
         vectors: Matrix = self.values[ids] * self.scales[ids]
         return vectors
 
-    def sums(self, pieces: Pieces, own: Owned) -> Matrix:
+    def sums(self, pieces: Pieces, groups: Owned) -> Matrix:
         """(C, K): what the pieces of each thing sum up to, by the root of their number."""
-        ids = pieces.ids[own.owned]
-        sums: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], own.starts)
-        sums /= np.sqrt(own.lengths.astype(np.float32))[:, None]
+        ids = pieces.ids[groups.owned]
+        sums: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], groups.starts)
+        sums /= np.sqrt(groups.lengths.astype(np.float32))[:, None]
         return sums
 
 
-def mean_and_peak(x: Matrix, own: Owned) -> Matrix:
+def mean_and_peak(x: Matrix, groups: Owned) -> Matrix:
     """(N, C, 2D) of (T, N, D): of the pieces of each thing the mean and the most."""
-    owned = x[own.owned]
-    mean = np.add.reduceat(owned, own.starts) / own.lengths.astype(np.float32)[:, None, None]
-    both = np.concatenate([mean, np.maximum.reduceat(owned, own.starts)], axis=2)
+    owned = x[groups.owned]
+    mean = np.add.reduceat(owned, groups.starts) / groups.lengths.astype(np.float32)[:, None, None]
+    both = np.concatenate([mean, np.maximum.reduceat(owned, groups.starts)], axis=2)
     return np.ascontiguousarray(both.swapaxes(0, 1))
 
 
@@ -201,26 +201,26 @@ class Network:
         each = np.clip((described.matrix - self.mean) / self.deviation, -CLIP, CLIP)
         pieces = self.piece_table.pieces_of(reading.units)
         of_units = pieces.of([(i,) for i in range(len(reading.units))])
-        own = pieces.of([one.units for one in candidates])
-        sums = self.piece_table.sums(pieces, own)
+        groups = pieces.of([candidate.units for candidate in candidates])
+        sums = self.piece_table.sums(pieces, groups)
         rows = np.concatenate([rows_of(candidates, each), sums], axis=1)
         pairs = pairs_of(reading, candidates, self.rarity)
         changes = changes_of(reading, candidates, described.alike)
         words = self._words_seen(self.piece_table.vectors(pieces.ids))
-        of_candidates, of_each = mean_and_peak(words, own), mean_and_peak(words, of_units)
+        of_candidates, of_each = mean_and_peak(words, groups), mean_and_peak(words, of_units)
         judged = []
         for number in range(len(self.weights["out"])):
-            net = {name: own[number] for name, own in self.weights.items() if name != "words"}
+            net = {name: tensor[number] for name, tensor in self.weights.items() if name != "words"}
             known = np.concatenate([rows, of_candidates[number]], axis=1)
             unit = np.concatenate([each, of_each[number]], axis=1)
             hidden = _gelu(known @ net["hidden"] + net["hidden_bias"])
             chances = _chances(hidden @ net["out"] + net["out_bias"])
-            first, second, told = _split(net["pair_hidden"], hidden.shape[1], hidden.shape[1])
+            first, second, shared = _split(net["pair_hidden"], hidden.shape[1], hidden.shape[1])
             joint = (hidden @ first)[pairs.places[:, 0]] + (hidden @ second)[pairs.places[:, 1]]
-            joint = _gelu(joint + pairs.features @ told + net["pair_hidden_bias"])
-            first, second, told = _split(net["change_hidden"], hidden.shape[1], unit.shape[1])
+            joint = _gelu(joint + pairs.features @ shared + net["pair_hidden_bias"])
+            first, second, shared = _split(net["change_hidden"], hidden.shape[1], unit.shape[1])
             other = (hidden @ first)[changes.places[:, 0]] + (unit @ second)[changes.places[:, 1]]
-            other = _gelu(other + changes.features @ told + net["change_hidden_bias"])
+            other = _gelu(other + changes.features @ shared + net["change_hidden_bias"])
             judged.append(
                 (
                     chances,
@@ -238,8 +238,10 @@ class Network:
         count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
         seen = []
         for start in range(0, len(vectors) - count + 1, _AT_ONCE):
-            own = vectors[start : start + _AT_ONCE + count - 1]
-            near = np.concatenate([own[k : len(own) - count + 1 + k] for k in range(count)], axis=1)
+            part = vectors[start : start + _AT_ONCE + count - 1]
+            near = np.concatenate(
+                [part[k : len(part) - count + 1 + k] for k in range(count)], axis=1
+            )
             seen.append(np.maximum(near @ weights + bias.reshape(-1), 0))
         padded: Matrix = np.pad(np.concatenate(seen), ends)
         return padded.reshape(len(vectors), *bias.shape)

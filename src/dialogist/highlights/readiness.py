@@ -78,18 +78,19 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
     held = np.array(
         [np.concatenate([letters[i] for i in c.units]).mean() >= _HELD for c in scores.candidates]
     )
-    units = [i for i, own in enumerate(letters) if own.mean() >= _HELD]
+    units = [i for i, marks in enumerate(letters) if marks.mean() >= _HELD]
     likely = scores.of("told")
     sections = (scores.of(name) * likely for name in ("outcome", "done", "decisions", "actions"))
     values = [
-        {(v.kind, v.value) for v in own if v.kind.startswith(_COUNTED)} for own in reading.values
+        {(v.kind, v.value) for v in values if v.kind.startswith(_COUNTED)}
+        for values in reading.values
     ]
     return [
         _share(likely, held),
         float(likely[held].mean()) if held.any() else 0.0,
         float((likely * ~held).max()),
         *(_share(chances, held) for chances in sections),
-        _part_of([set(own) for own in reading.terms], units),
+        _part_of([set(terms) for terms in reading.terms], units),
         _part_of(values, units),
         sum(reading.units[i].words < _FEW for i in units) / max(1, len(units)),
         sum(_POINTING.match(reading.units[i].text) is not None for i in units) / max(1, len(units)),

@@ -56,7 +56,11 @@ class SectionChances(NamedTuple):
     def of_units(self, output: str) -> dict[int, float]:
         """How likely the units of candidates are one of `OUTPUTS`."""
         chances = self.of(output).tolist()
-        return {unit: chances[n] for n, one in enumerate(self.candidates) for unit in one.units}
+        return {
+            unit: chances[n]
+            for n, candidate in enumerate(self.candidates)
+            for unit in candidate.units
+        }
 
 
 def section_windows(
@@ -78,14 +82,18 @@ def section_windows(
             places[number] = range(len(ids), len(ids) + len(clauses[number]))
             ids += clauses[number]
             number += 1
-        own = [n for n, one in enumerate(candidates) if any(unit in places for unit in one.units)]
-        shares = np.zeros((len(own), len(ids)), np.float32)
-        for row, n in zip(shares, own, strict=True):
+        within = [
+            n
+            for n, candidate in enumerate(candidates)
+            if any(unit in places for unit in candidate.units)
+        ]
+        shares = np.zeros((len(within), len(ids)), np.float32)
+        for row, n in zip(shares, within, strict=True):
             row[[token for unit in candidates[n].units for token in places.get(unit, ())]] = 1
-        if own:
+        if within:
             firsts = shares.argmax(1)
             shares /= shares.sum(1, keepdims=True)
-            yield own, SectionWindow(np.array(ids), shares, firsts)
+            yield within, SectionWindow(np.array(ids), shares, firsts)
         if number == len(clauses):
             return
         begin = max(begin + 1, number - (number - begin) // _SHARED)

@@ -73,7 +73,7 @@ def select(
     """
     weighed = weigh(reading, filed.candidates, worth)
     most, room = weighed.alone.max(), budget
-    words = np.array([one.words for one in filed.candidates])
+    words = np.array([candidate.words for candidate in filed.candidates])
     likely = filed.of("told") * (worth.key > 0)  # about the speaker asked for
     for section in ("outcome", "issue"):
         chances = filed.of(section) * likely * (words <= room)
@@ -85,24 +85,26 @@ def select(
     if not is_short:
         return chosen
     ends = filed.of_units("outcome")
-    lead = max(chosen, key=lambda one: max(ends[unit] for unit in one.units), default=None)
-    return sorted(chosen, key=lambda one: one is not lead)
+    lead = max(
+        chosen, key=lambda highlight: max(ends[unit] for unit in highlight.units), default=None
+    )
+    return sorted(chosen, key=lambda highlight: highlight is not lead)
 
 
 def highlights_of(reading: Reading, weighed: Weighed, budget: int) -> list[Highlight]:
     """The best choice of some candidates, neighbours joined."""
-    words = [one.words for one in weighed.candidates]
+    words = [candidate.words for candidate in weighed.candidates]
     choice = Choice(words, weighed.alone, weighed.together, budget + _MOST_SAVED, weighed.ties)
     for room in np.argsort(-choice.values(), kind="stable").tolist():
         joined = _joined(reading, weighed.candidates, weighed.chances, choice.within(room))
-        if sum(one.words for one in joined) <= budget:
+        if sum(highlight.words for highlight in joined) <= budget:
             return joined
     return []
 
 
 def weigh(reading: Reading, candidates: Sequence[Candidate], worth: Worth) -> Weighed:
     """The worth of candidates to a choice: what is stale, vague or a bare question counts less."""
-    holder = {unit: i for i, one in enumerate(candidates) for unit in one.units}
+    holder = {unit: i for i, candidate in enumerate(candidates) for unit in candidate.units}
     alone = worth.alone.astype(np.float64) + _PART * worth.key
     usable = worth.key >= LEAST
     if not usable.any():
@@ -112,15 +114,15 @@ def weigh(reading: Reading, candidates: Sequence[Candidate], worth: Worth) -> We
         if worth.key[i]:  # about the speaker asked for
             alone[i] += extra
             usable[i] = True
-    for i, one in enumerate(candidates):
-        if all("?" in reading.units[unit].text for unit in one.units):
+    for i, candidate in enumerate(candidates):
+        if all("?" in reading.units[unit].text for unit in candidate.units):
             alone[i] *= _ASKED
     fresh = np.clip(1 - STALE * worth.stale, 0, 1).astype(np.float64)
     for i, lost in _changes(candidates, worth, holder, ties).items():
         fresh[i] *= max(0.0, 1 - STALE * lost)
     ties = {(i, j): float(loss * alone[i] * fresh[i]) for (i, j), loss in ties.items()}
-    for i, one in enumerate(candidates):
-        named = _antecedent(reading, one, holder)
+    for i, candidate in enumerate(candidates):
+        named = _antecedent(reading, candidate, holder)
         if named is None:
             continue
         if i - named <= REACH and usable[named]:
@@ -170,9 +172,11 @@ def _openings(reading: Reading, candidates: Sequence[Candidate]) -> list[int]:
     """The first candidates that say something, in order; not who answers a call."""
     telling = (
         i
-        for i, one in enumerate(candidates)
-        if len({term for unit in one.units for term in reading.terms[unit]}) >= _SAYS
-        and not (one.units[0] in reading.turns[0] and _answers_a_call(reading, one.units[0]))
+        for i, candidate in enumerate(candidates)
+        if len({term for unit in candidate.units for term in reading.terms[unit]}) >= _SAYS
+        and not (
+            candidate.units[0] in reading.turns[0] and _answers_a_call(reading, candidate.units[0])
+        )
     )
     return list(islice(telling, len(_OPENING)))
 
@@ -210,13 +214,13 @@ def _joined(
 
 def _shares_label(reading: Reading, left: Sequence[Candidate], right: Candidate) -> bool:
     """Whether nobody else says anything between the two, and both are short together."""
-    units = [unit for one in left for unit in one.units]
+    units = [unit for candidate in left for unit in candidate.units]
     after, speaker = range(units[-1] + 1, right.units[0] + 1), reading.units[units[-1]].speaker
     return (
         reading.units[right.units[0]].speaker == speaker
         and all(reading.units[i].speaker == speaker or not reading.terms[i] for i in after)
         and len(units) + len(right.units) <= _JOINED_UNITS
-        and sum(one.words for one in left) + right.words <= _JOINED_WORDS
+        and sum(candidate.words for candidate in left) + right.words <= _JOINED_WORDS
     )
 
 
@@ -264,9 +268,9 @@ class Choice:
 
     def worth(self, chosen: Sequence[int]) -> float:
         """How many facts some candidates are expected to tell, less what they lose."""
-        own = set(chosen)
-        both = sum(more for pair, more in self.together.items() if own.issuperset(pair))
-        lost = sum(loss for (i, j), loss in self.ties.items() if i in own and j not in own)
+        kept = set(chosen)
+        both = sum(more for pair, more in self.together.items() if kept.issuperset(pair))
+        lost = sum(loss for (i, j), loss in self.ties.items() if i in kept and j not in kept)
         return float(sum(max(self.alone[i], 0.0) for i in chosen)) + both - lost
 
     def _fill(self) -> None:

@@ -40,8 +40,11 @@ class Highlights:
             return WriterOutput(())
         worth = bundled_network().worth(reading, filed.candidates)
         if focus:
-            speakers = [{reading.units[i].speaker for i in one.units} for one in filed.candidates]
-            worth = worth.only([i for i, own in enumerate(speakers) if focus in own])
+            speakers = [
+                {reading.units[i].speaker for i in candidate.units}
+                for candidate in filed.candidates
+            ]
+            worth = worth.only([i for i, names in enumerate(speakers) if focus in names])
         highlights = select(reading, worth, filed, budget, length == "short")
         kept = {highlight.text: highlight for highlight in highlights}  # each once
         return WriterOutput(
