@@ -70,6 +70,7 @@ _MEETING = dialogue_of(
 )
 MEETING = scored(
     _MEETING,
+    issue=["rubber"],
     decisions=["rubber"],
     actions=["minutes", "supplier"],
     questions=["Who pays"],

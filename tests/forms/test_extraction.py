@@ -1,12 +1,13 @@
 """What forms take from a dialogue, as exact quotes."""
 
+import re
 import time
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.forms.samples import MEETING, dialogue_of
 
-from dialogist.forms.extraction import extract, title_of
+from dialogist.forms.extraction import extract, headline_of, title_of
 from dialogist.highlights.section_network import SECTIONS
 
 CALL = dialogue_of(
@@ -39,11 +40,24 @@ def test_other_languages_give_nothing():
     )
 
 
-def test_titles_come_from_the_corpus_or_from_what_is_said_again():
-    assert title_of(MEETING)[0] == "Buttons, remote control"
+def test_titles_come_from_the_corpus_or_are_headlines():
     topic = dialogue_of("A: Hi.", metadata={"topic": "see a doctor"})
     assert title_of(topic) == ("See a doctor", ())
     assert title_of(dialogue_of("A: Hi there.", "B: Bye.")) == ("", ())
+    assert title_of(CALL) == headline_of(CALL)
+
+
+def test_a_headline_has_at_most_twelve_words_and_ends_in_no_correction():
+    call = dialogue_of(
+        "Garage: I'm calling about the brakes of your car, it is the grey polo.",
+        "Ann: Is it ready today?",
+        "Garage: That's fine, sure, it'll be ready Thursday, no, Friday after two, I promise you.",
+    )
+    headline, spans = headline_of(call)
+    assert "Thursday, no, Friday" in headline or "Thursday" not in headline
+    assert sum(w.isalnum() for w in re.findall(r"[\w']+", headline)) <= 12
+    for span in spans:
+        assert call.utterances[span.utterance].text[span.start : span.end] in headline
 
 
 def test_a_huge_turn_without_marks_is_read_in_time():

@@ -21,7 +21,7 @@ FILLED = fill(MINUTES, MEETING, load_form("meeting"))
 
 def test_text():
     assert form_as_text(FILLED, MEETING.utterances) == (
-        "Title: Buttons, remote control [1] [6]\n"
+        "Title: “OK, shall we use rubber buttons then?” [1]\n"
         "Attendees: Anna, Bo, Cy\n"
         "\nDecisions\n- Anna: “OK, shall we use rubber buttons then?” – Bo: “Yes, sounds good.” "
         "[1] [2]\n"
@@ -40,7 +40,7 @@ def test_text():
 
 def test_markdown_is_escaped_and_lists_what_it_refers_to():
     text = form_as_markdown(FILLED, MEETING.utterances)
-    assert text.startswith("# m1\n\n**Title**: Buttons, remote control [1] [6]\n")
+    assert text.startswith("# m1\n\n**Title**: “OK, shall we use rubber buttons then?” [1]\n")
     assert "- Anna: “Bo, can you send the \\*minutes\\* to the team by Friday?” – Bo" in text
     evidence = text.partition("## Evidence\n\n")[2].splitlines()
     assert evidence[2] == (

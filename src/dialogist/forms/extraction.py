@@ -1,20 +1,17 @@
 """Everything that a dialogue itself says for a form, in English; and a title for it."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from dialogist.forms.typed_fields import has_cue
 from dialogist.highlights.candidates import Candidate, quoted_parts
 from dialogist.highlights.section_network import SECTIONS, section_chances
-from dialogist.language.people import DAYS, MONTHS
-from dialogist.language.porter import stem_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.reading import Reading, reading_of
-from dialogist.language.tokens import ENGLISH, IRREGULAR, OPENERS, REPORTING, word_set
 from dialogist.records import Dialogue, EvidenceSpan
 
 # The chance from which on a piece is told under a section: chosen on the validation dialogues.
@@ -28,6 +25,11 @@ _ALWAYS = {"issue": 0.1, "outcome": 0.1}
 """Every dialogue has these: the best piece is told from this chance on."""
 _STALE = 0.5  # what the chance that something later changes it costs a piece, of its own
 _HEADLINE = 12  # words
+_GOES_ON = re.compile(r"(?i)\W*(?:no|not|sorry|wait|i mean|make (?:it|that)|to|until|or)\b")
+_HANGS = re.compile(
+    r"(?i)and|or|but|so|because|if|when|than|as|of|to|in|on|at|for|with|from|by|about|before|after"
+    r"|until|the|a|an|this|that|my|your|his|her|our|their|i|we|he|she|they|i['’]m|is|are|was|will"
+)
 _SPOKEN = re.compile(r"\S*\w\S*")
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
@@ -106,11 +108,18 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
         text = reading.texts[said.utterance]
         words = list(_SPOKEN.finditer(text, said.start, said.end))
         others = sum(min(_HEADLINE // 2, reading.units[j].words) for j in clauses[n + 1 :])
-        kept = words[: room - others]
-        room -= len(kept)
-        start, end = kept[0].start(), kept[-1].end()
+        last = min(len(words), room - others)
+        for value, after in pairwise(reading.values[i]):
+            is_cut = value.kind == after.kind and value.end <= words[last - 1].end() < after.end
+            if is_cut and _GOES_ON.match(text, value.end, after.start):  # "Monday, no, Tuesday"
+                last = max(1, sum(word.start() < value.start for word in words))
+        while 1 < last < len(words) and _HANGS.fullmatch(words[last - 1][0]):  # "the brakes of…"
+            last -= 1
+        room -= last
+        start, end = words[0].start(), words[last - 1].end()
         shown = reading.quoted(said.utterance, start, end).rstrip(" ,;:.!")
-        parts.append(f"“{shown}{'…' if len(kept) < len(words) else ''}”")
+        shown += "…" if last < len(words) else ""
+        parts.append(f"“{shown}”")
         spans.append(EvidenceSpan(said.utterance, start, end))
     return " – ".join(parts), tuple(spans)
 
@@ -128,60 +137,10 @@ def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Finding]:
             yield finding_of(reading, Candidate(units, text, 0))
 
 
-# A title: the words that a dialogue comes back to, as it writes them. No sentence is invented.
-
-_WORD = re.compile(r"[^\W\d_]+(?:[-_][^\W\d_]+)*")
-_COMMON = word_set(ENGLISH["common"])
-_NO_TOPIC = OPENERS | REPORTING | _COMMON | {*DAYS, *MONTHS} | set(IRREGULAR)
-_MOST = 3  # words or pairs in a title
-_OFTEN = 2  # times that a topic is spoken of at least
-_ALONE = 3  # times that a word is said which is the whole title
-
-
 def title_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
-    """The corpus' own topic, else the most frequent topic words; empty where nothing comes back."""
+    """The corpus' own topic, else the headline."""
     topic = dialogue.metadata.get("topic")
     if isinstance(topic, str) and topic.strip():
-        return _capital(" ".join(topic.split())), ()
-    said = _topics_in(dialogue)
-    often = {topic: len(places) for topic, places in said.items() if len(places) >= _OFTEN}
-    # Words that mostly stand side by side are one topic.
-    pairs = [t for t in often if len(t) > 1 and 2 * often[t] >= min(often[t[:1]], often[t[1:]])]
-    within = {stem for pair in pairs for stem in pair}
-    single = [t for t in often if len(t) == 1 and t[0] not in within]
-    topics: list[tuple[str, ...]] = []
-    for key in sorted((*pairs, *single), key=lambda t: -often[t] * (1 + len(t))):
-        if not any(set(key) & set(other) for other in topics):
-            topics.append(key)
-    if len(topics) == 1 and len(topics[0]) == 1 and often[topics[0]] < _ALONE:
-        return "", ()
-    order = list(said)
-    topics = sorted(topics[:_MOST], key=lambda key: order.index(key[:1]))
-    words, spans = zip(*(said[key][0] for key in topics), strict=True) if topics else ((), ())
-    return _capital(", ".join(words)), tuple(spans)
-
-
-def _topics_in(dialogue: Dialogue) -> dict[tuple[str, ...], list[tuple[str, EvidenceSpan]]]:
-    """Words that may name a topic, and pairs of them, by stems: as they are written, and where."""
-    people = {name.lower() for speaker in dialogue.speakers for name in _WORD.findall(speaker)}
-    said: defaultdict[tuple[str, ...], list[tuple[str, EvidenceSpan]]] = defaultdict(list)
-    for number, utterance in enumerate(dialogue.utterances):
-        text, before, last = utterance.text, "", -_OFTEN
-        start = 0
-        for match in _WORD.finditer(text):
-            word, low = match[0], match[0].lower()
-            is_common = low in _NO_TOPIC or low.removesuffix("s") in _NO_TOPIC or low in people
-            if is_common or len(low) < 3 or low.endswith(("ing", "ly")):
-                continue
-            stem = stem_of(low)
-            shown = low if word[1:].islower() and match.start() == 0 else word
-            said[stem,].append((shown, EvidenceSpan(number, *match.span())))
-            if match.start() == last + 1 and stem != before:
-                pair = text[start : match.end()]
-                said[before, stem].append((pair, EvidenceSpan(number, start, match.end())))
-            before, (start, last) = stem, match.span()
-    return said
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        text = " ".join(topic.split())
+        return text[0].upper() + text[1:], ()
+    return headline_of(dialogue)

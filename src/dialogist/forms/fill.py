@@ -185,10 +185,12 @@ class _Filler:
                 s for s in self.statements if not any(_is_titled(s, other) for other in titled)
             )
             return [_stated(s) for s in others], False
-        if source == "title":
-            title, evidence = title_of(self.dialogue)
-            entry = Entry(title, "dialogue" if evidence else "metadata", evidence)
-            return written or [entry] * bool(title), False
+        if source in ("title", "headline"):
+            named = title_of if source == "title" else headline_of
+            text, spans = ("", ()) if written else named(self.dialogue)
+            origin: Origin = "dialogue" if spans else "metadata"
+            entry = Entry(text, origin, spans, "quoted" if spans else "")
+            return written or [entry] * bool(text), False
         if source == "speakers":
             roles = {u.speaker: u.role for u in reversed(self.dialogue.utterances)}
             names = self.dialogue.speakers
@@ -197,9 +199,6 @@ class _Filler:
             return list(self._profile(section)), False
         if source == "key_points":
             return written + self._key_points(section), False
-        if source == "headline":
-            text, spans = ("", ()) if written else headline_of(self.dialogue)
-            return written or [Entry(text, "dialogue", spans, "quoted")] * bool(text), False
         return written or self._quoted(section), False
 
     def _focused(self, entries: list[Entry]) -> list[Entry]:

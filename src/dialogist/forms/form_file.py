@@ -25,7 +25,7 @@ FieldSource: TypeAlias = Literal[
     "medication",  # drugs with their doses: taken, started, changed, stopped
     "advice",  # what a patient is told to do
     "headline",  # the matter and its outcome in a few words, of a writer that writes
-    "title",  # the topic that the corpus gives, or words that the dialogue repeats
+    "title",  # the topic that the corpus gives, else the headline
     "speakers",  # who speaks, with roles
     "profile",  # the user profile, field by field
 ]
