@@ -1,14 +1,15 @@
-"""Strict configuration: one base class, YAML in and out, helpful refusals.
+"""Strict configuration: one base class, YAML with its lines, helpful refusals.
 
 Each configuration class lives beside the code it configures and inherits from `Config`; a recipe
 composes them. Unknown keys are errors that name the nearest valid key.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -25,6 +26,7 @@ from dialogist.errors import ConfigError, nearest
 
 _TEXT = "constrained-str"  # pydantic's tag for a text that is a member of a union
 _LONGEST = 60  # characters of a value in an error
+_NO_MAPPING = "must hold 'key: value' lines at its top level"
 
 
 class Config(BaseModel):
@@ -55,6 +57,9 @@ class Config(BaseModel):
             )
             where = f"{source}, line {line_of(first['loc'])}" if line_of else source
             raise ConfigError(_explain(cls, first, where)) from None
+
+
+_ConfigT = TypeVar("_ConfigT", bound=Config)
 
 
 def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
@@ -149,18 +154,102 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: no such file, not YAML (with its line), or not a mapping.
     """
     text = config_text(path)
-    try:
+    with _yaml_faults(text, str(path)):
         values = yaml.safe_load(text)
-    except ValueError as error:  # a date such as 2024-13-45
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise ConfigError(f"{path}{line}: {problem}") from None
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: must hold 'key: value' lines at its top level")
+        raise ConfigError(f"{path}: {_NO_MAPPING}")
     return values
+
+
+@contextmanager
+def _yaml_faults(text: str, name: str) -> Iterator[None]:
+    """Say in one line where ``text`` is no YAML: ConfigError for what YAML raises within."""
+    try:
+        yield
+        return
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"the character {chr(error.character)!r} is not allowed"
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        problem = f"not YAML: {error.problem or 'cannot be read'}"
+    except (ValueError, RecursionError) as error:  # the date 2024-13-45; a thousand brackets
+        raise ConfigError(f"{name}: cannot be read: {error}") from None
+    raise ConfigError(f"{name}, line {line}: {problem}")
+
+
+class YamlSource:
+    """A YAML document that people write: its plain values, and the line of each.
+
+    Stricter than YAML: a key that is there twice and an alias are errors, where YAML lets the last
+    key win and lets aliases grow without bound.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        """Parse ``text``; ``name`` is what errors call it.
+
+        Raises:
+            ConfigError: no YAML, a key that is there twice, or an alias; names the line.
+        """
+        self.name = name
+        with _yaml_faults(text, name):
+            loader = yaml.SafeLoader(text)
+            try:
+                self._root = loader.get_single_node()
+                self._refuse_repeats(self._root, set())
+                self.values = loader.construct_document(self._root) if self._root else None
+            finally:
+                loader.dispose()
+
+    def line(self, place: Sequence[object]) -> int:
+        """The line, from 1, of the deepest thing on the way to ``place`` (keys and positions)."""
+        here, line = self._root, 1
+        for step in place:
+            for key, node, mark in _children(here):
+                if key == step:
+                    here, line = node, mark.line + 1
+                    break
+            else:
+                return line
+        return line
+
+    def fault(self, place: Sequence[object], message: str) -> ConfigError:
+        """The error for what stands at ``place``."""
+        return ConfigError(f"{self.name}, line {self.line(place)}: {message}")
+
+    def _refuse_repeats(self, node: Any, seen: set[int]) -> None:
+        if id(node) in seen:
+            line = node.start_mark.line + 1
+            message = "aliases (*name) are not read here, write the text out"
+            raise ConfigError(f"{self.name}, line {line}: {message}")
+        seen.add(id(node))
+        keys: set[object] = set()
+        for key, child, mark in _children(node):
+            if key in keys:
+                raise ConfigError(f"{self.name}, line {mark.line + 1}: '{key}' is there twice")
+            keys.add(key)
+            self._refuse_repeats(child, seen)
+
+
+def validated(source: YamlSource, kind: type[_ConfigT]) -> _ConfigT:
+    """The document as a configuration.
+
+    Raises:
+        ConfigError: a key is unknown or missing, or a value does not fit; names the line.
+    """
+    if not isinstance(source.values, dict):
+        raise source.fault((), _NO_MAPPING)
+    return kind.parse(source.values, source.name, source.line)
+
+
+def _children(node: Any) -> Iterator[tuple[object, Any, Any]]:
+    """Key or position, node, and mark of what a YAML node holds."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key.value if isinstance(key, yaml.ScalarNode) else key, value, key.start_mark
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield position, item, item.start_mark
 
 
 def differences(one: Any, other: Any, path: str = "") -> list[str]:

@@ -124,7 +124,7 @@ def test_config_is_frozen():
         (b"", "must hold 'key: value' lines"),
         (b"a: \xff\n", "cannot be read"),
         (b"a: 2024-13-45\n", "cannot be read"),
-        (b"a: \x07\n", "not YAML"),
+        (b"a: \x07\n", "is not allowed"),
     ],
 )
 def test_bad_yaml_is_refused_in_one_line(tmp_path, content, message):

@@ -7,10 +7,18 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
+from dialogist.config import (
+    Config,
+    Line,
+    Lines,
+    YamlSource,
+    bundled_files,
+    config_text,
+    find_file,
+    validated,
+)
 from dialogist.errors import ConfigError, nearest
 from dialogist.forms.key_points import RulePack, load_pack
-from dialogist.yaml_source import YamlSource, validated
 
 FieldSource: TypeAlias = Literal[
     "key_points",  # sentences by key point, in the form's order

@@ -15,11 +15,19 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from dialogist.config import Config, Line, Texts, bundled_files, config_text, find_file
+from dialogist.config import (
+    Config,
+    Line,
+    Texts,
+    YamlSource,
+    bundled_files,
+    config_text,
+    find_file,
+    validated,
+)
 from dialogist.errors import nearest
 from dialogist.language.tokens import split_sentences
 from dialogist.privacy.packs import PackPatterns, TimedPattern
-from dialogist.yaml_source import YamlSource, validated
 
 PackLanguage = Literal["en", "zh"]
 _SEMICOLON = re.compile(r"(?<=[；;])")

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 import regex
 from pydantic import AfterValidator, Field
 
-from dialogist.config import Config, Texts, bundled_files, config_text
+from dialogist.config import Config, Texts, YamlSource, bundled_files, config_text, validated
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
 from dialogist.language.tokens import folded
@@ -39,7 +39,6 @@ from dialogist.privacy.rules import (
     small_letters,
 )
 from dialogist.records import LEVELS, MaskedNames
-from dialogist.yaml_source import YamlSource, validated
 
 _LONGEST_PATTERN = 50_000  # characters
 _SECONDS = 1
