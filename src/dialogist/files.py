@@ -41,12 +41,23 @@ def temporary_for(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY}{path.name}")
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Where to write what takes the place of ``path`` in one rename, if nothing fails within."""
+    temporary = temporary_for(path)
+    temporary.unlink(missing_ok=True)
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def write_text_atomically(path: Path, text: str) -> None:
     """Replace a small file in one rename."""
-    temporary = temporary_for(path)
-    temporary.write_text(text, encoding="utf-8")
-    sync(temporary)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def sync(path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import AllowNetwork, Limit, OutputFile, Quiet
-from dialogist.cli.output_formats import output_format_of, output_to
+from dialogist.cli.streams import output_format_of, output_to
 from dialogist.errors import DataError, UsageError
 from dialogist.records import to_json
 

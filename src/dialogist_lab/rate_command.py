@@ -8,7 +8,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import AllowNetwork, OutputFile
-from dialogist.cli.output_formats import output_to
+from dialogist.cli.streams import output_to
 from dialogist.errors import DataError
 
 AnswerFiles = Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")]

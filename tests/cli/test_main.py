@@ -212,4 +212,4 @@ def test_doctor(dialogist):
     assert facts["writers"][:2] == ["highlights", "openai"]
     assert facts["packages"]["pydantic"]
     assert {"serve", "endpoint"} <= facts["extras"].keys()
-    assert "writers: highlights, openai" in dialogist("doctor").out
+    assert "writers: highlights, openai" in dialogist("doctor", "--output", "-").out

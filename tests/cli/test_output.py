@@ -6,7 +6,7 @@ import pytest
 
 from dialogist.cli import console
 from dialogist.cli.console import Meter, counted, note, silence, tracked
-from dialogist.cli.output_formats import (
+from dialogist.cli.streams import (
     Facts,
     OutputFormat,
     output_format_of,
@@ -19,7 +19,6 @@ from dialogist.errors import DataError, UsageError
     ("output", "format", "form"),
     [
         (None, None, "text"),
-        ("-", None, "text"),
         ("out.JSON", None, "json"),
         ("out.txt", None, "text"),
         ("out.dat", None, "text"),
@@ -65,7 +64,7 @@ def test_a_file_is_complete_or_as_it_was(tmp_path, capsys):
         print("whole \N{GRINNING FACE}")
     assert path.read_bytes() == "whole \N{GRINNING FACE}\n".encode()
     assert [file.name for file in tmp_path.iterdir()] == ["out.txt"]
-    with output_to(Path("-")):
+    with output_to(None):
         print("shown")
     assert capsys.readouterr().out == "shown\n"
 

@@ -12,7 +12,7 @@ import typer
 
 from dialogist.cli.console import Meter, note
 from dialogist.cli.flags import Quiet, ReadFlags, SummaryFlags, grouped
-from dialogist.cli.inputs import check_apart, expected_records, note_of_reading
+from dialogist.cli.streams import check_apart, expected_records, note_of_reading
 from dialogist.cli.summarize_command import tally
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted

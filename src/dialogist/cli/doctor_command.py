@@ -9,7 +9,7 @@ import typer
 from dialogist import __version__
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.main import COMMAND_PLUGINS
-from dialogist.cli.output_formats import Facts, output_format_of, output_to
+from dialogist.cli.streams import Facts, output_format_of, output_to
 from dialogist.errors import how_to_install, installed_version, requirements_of
 from dialogist.plugins import plugin_names
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dialogist.cli.console import silence
-from dialogist.cli.output_formats import Facts
+from dialogist.cli.streams import Facts
 from dialogist.errors import UsageError
+from dialogist.files import allow_network
 from dialogist.records import (
     LEVELS,
     Length,
@@ -27,39 +28,45 @@ from dialogist.writers import writer_names
 if TYPE_CHECKING:
     from dialogist.formats import ReadOptions
 
-FORMAT_HELP = "Form of the output (default: by the suffix of --output, else {usual})."
-
 
 def in_panel(panel: str, help: str, *names: str, **more: Any) -> Any:
     """An option below a heading of its own in the help."""
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
+def format_option(usual: str = "text") -> Any:
+    """The option ``--format``."""
+    help = f"Form of the output (default: by the suffix of --output, else {usual})."
+    return in_panel("Output", help, "--format", "-f")
+
+
 OutputFile = Annotated[
     Path | None,
     in_panel(
-        "Output", "File to write to (default: standard output).", "--output", "-o", metavar="FILE"
+        "Output",
+        "File to write to (default: standard output).",
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=lambda path: None if path == Path("-") else path,
     ),
 ]
-FactsForm = Annotated[
-    Facts | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
-]
+FactsForm = Annotated[Facts | None, format_option()]
 Quiet = Annotated[bool, in_panel("Output", "Show no progress.", "--quiet", "-q", callback=silence)]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
 
 
-def _allow() -> bool:
-    from dialogist.files import allow_network
-
-    allow_network()
-    return True
+def _allow(wanted: bool) -> bool:
+    if wanted:
+        allow_network()
+    return wanted
 
 
 AllowNetwork = Annotated[
     bool,
     typer.Option(
         "--allow-network",
-        callback=lambda wanted: wanted and _allow(),
+        callback=_allow,
         help="Talk to other machines: send dialogues, masked, to a language model there.",
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),

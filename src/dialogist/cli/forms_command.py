@@ -7,7 +7,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.output_formats import Facts, output_format_of, output_to
+from dialogist.cli.streams import Facts, output_format_of, output_to
 from dialogist.errors import ConfigError
 from dialogist.language.tokens import counted
 

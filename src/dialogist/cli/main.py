@@ -35,7 +35,7 @@ COMMANDS = {
     "feedback": ("Service", "service_command:feedback_app"),
     "deliveries": ("Service", "service_command:deliveries_app"),
     "data.check": ("Data and machine", "data_command:check"),
-    "data.convert": ("Data and machine", "convert_command:convert"),
+    "data.convert": ("Data and machine", "data_command:convert"),
     "doctor": ("Data and machine", "doctor_command:doctor"),
 }
 """Where the function of each command lies, or a typer application of several."""

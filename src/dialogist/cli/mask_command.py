@@ -4,9 +4,9 @@ import io
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -14,7 +14,6 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
-    FORMAT_HELP,
     MASK_LEVELS,
     AllowFile,
     DenyFile,
@@ -23,13 +22,20 @@ from dialogist.cli.flags import (
     Quiet,
     ReadFlags,
     Strict,
+    format_option,
     grouped,
-    in_panel,
 )
-from dialogist.cli.inputs import Files, InputReading, sources_of
-from dialogist.cli.output_formats import Records, output_format_of, output_to
+from dialogist.cli.streams import (
+    Files,
+    InputReading,
+    Records,
+    output_format_of,
+    output_to,
+    sources_of,
+    write_now,
+)
 from dialogist.errors import DataError, UsageError
-from dialogist.files import sync, temporary_for
+from dialogist.files import replacing
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, MaskLevel
 
@@ -65,9 +71,7 @@ def mask(
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
     output: OutputFile = None,
-    format: Annotated[
-        Records | None, in_panel("Output", FORMAT_HELP.format(usual="jsonl"), "--format", "-f")
-    ] = None,
+    format: Annotated[Records | None, format_option("jsonl")] = None,
     quiet: Quiet = False,
     strict: Strict = False,
 ) -> int:
@@ -141,8 +145,7 @@ def _restored(
             except DataError as error:
                 if reading.options.strict:
                     raise
-                reading.problems += 1
-                note(f"{source.name}: {error}")
+                reading.report(f"{source.name}: {error}")
 
 
 def _restored_record(text: str, reading: InputReading, tables: "KeptTables", form: Records) -> str:
@@ -178,13 +181,8 @@ def _shown(dialogue: Dialogue, form: Records) -> str:
 
 
 def _write(texts: Iterator[str]) -> None:
-    """Write to stdout, UTF-8 whatever the locale, each as soon as it is there."""
-    is_first = True
-    for text in texts:
-        parted = "" if is_first or text.startswith("{") else "---\n"
-        is_first = False
-        sys.stdout.buffer.write((parted + text).encode("utf-8", errors="backslashreplace"))
-        sys.stdout.buffer.flush()
+    for number, text in enumerate(texts):
+        write_now(text if text.startswith("{") or not number else f"---\n{text}")
 
 
 @contextmanager
@@ -197,13 +195,8 @@ def _table_file(path: Path | None) -> Iterator[Callable[[str], None]]:
         raise UsageError(f"{path}: exists already; give another --table")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such folder for --table")
-    temporary = temporary_for(path)
-    temporary.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            yield lambda line: print(line, file=file)
-        sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with (
+        replacing(path) as temporary,
+        open(temporary, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file,
+    ):
+        yield lambda line: print(line, file=file)

@@ -15,7 +15,7 @@ import typer
 from dialogist import __version__
 from dialogist.cli.console import note
 from dialogist.cli.flags import AllowFile, AllowNetwork, DenyFile, OutputFile
-from dialogist.cli.output_formats import output_to
+from dialogist.cli.streams import output_to
 from dialogist.errors import UsageError, needs_extra
 from dialogist.language.tokens import counted
 
@@ -205,7 +205,7 @@ def import_annotated(
     if not consent:
         raise UsageError("dialogues and summaries are kept, masked: did people agree? --consent")
     engine = _engine(store, config)
-    from dialogist.cli.inputs import InputReading
+    from dialogist.cli.streams import InputReading
     from dialogist.formats import ReadOptions
     from dialogist.service.feedback import add_annotated
     from dialogist.service.keys import valid_keys

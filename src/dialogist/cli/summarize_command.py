@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,29 +13,34 @@ import typer
 
 from dialogist.cli.console import Meter, note, tell_failures
 from dialogist.cli.flags import (
-    FORMAT_HELP,
     OutputFile,
     Quiet,
     ReadFlags,
     Strict,
     SummaryFlags,
+    format_option,
     grouped,
     in_panel,
 )
-from dialogist.cli.inputs import Files, InputReading, expected_records, sources_of
-from dialogist.cli.output_formats import (
+from dialogist.cli.streams import (
+    Files,
+    InputReading,
     OutputFormat,
-    is_file,
+    expected_records,
     is_special,
     output_format_of,
     output_to,
+    sources_of,
+    write_now,
 )
 from dialogist.errors import DataError, UsageError, nearest
+from dialogist.files import sync, write_text_atomically, writing
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue
+from dialogist.render import CSV_COLUMNS, MORE_COLUMNS, rendered
 
 if TYPE_CHECKING:
-    from dialogist.summarizer import Result
+    from dialogist.summarizer import Result, Summarizer
 
 
 @grouped
@@ -55,9 +59,7 @@ def summarize_files(
         typer.Option("--no-evidence", help="Do not show what statements rest on, nor verdicts."),
     ] = False,
     output: OutputFile = None,
-    format: Annotated[
-        OutputFormat | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
-    ] = None,
+    format: Annotated[OutputFormat | None, format_option()] = None,
     columns: Annotated[
         str,
         in_panel(
@@ -76,37 +78,23 @@ def summarize_files(
     strict: Strict = False,
 ) -> int:
     """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.render import CSV_COLUMNS, MORE_COLUMNS, rendered
+    from dialogist.summarizer import Summarizer
 
     kind = output_format_of(output, format, OutputFormat.text)
     if columns and kind is not OutputFormat.csv:
         raise UsageError("--columns goes with --format csv")
-    is_resumable = (
-        is_file(output) and kind is OutputFormat.jsonl and not is_special(Path(output or ""))
-    )
+    is_resumable = output is not None and kind is OutputFormat.jsonl and not is_special(output)
     if resume and not is_resumable:
         raise UsageError("--resume goes with --output FILE.jsonl")
-    options = how.options(evidence=not no_evidence)
-    named, chosen = how.writers(), read.options(strict)
+    options, writers = how.options(not no_evidence), how.writers()
+    reading = InputReading(read.options(strict), watched=False)
     sources = sources_of(files, output)
-    from dialogist.summarizer import Summarizer
-
-    summarizer = Summarizer(*named, how.form)
-    sections = [s.title for s in summarizer.form.sections] if summarizer.form else []
-    known = (*CSV_COLUMNS, *sections, *MORE_COLUMNS)
-    wanted = [name.strip() for name in columns.split(",") if name.strip()]
-    for name in wanted:
-        if name not in known:
-            raise UsageError(
-                f"--columns {name}: no such column{nearest(name, known)} ({', '.join(known)})"
-            )
-    wanted = wanted or [*CSV_COLUMNS, *sections]
+    summarizer = Summarizer(*writers, how.form)
+    cells = _columns_of(columns, summarizer)
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
-    reading = InputReading(chosen, watched=False)
     dialogues = reading.dialogues(sources)
-    total = expected_records(sources)
-    shows_times = evidence == "times" or kind in (OutputFormat.json, OutputFormat.jsonl)
-    watch = _Watch(total, strict, tells=kind is OutputFormat.text and no_evidence)
+    is_bare = kind is OutputFormat.text and no_evidence
+    watch = _Watch(expected_records(sources), strict, tells=is_bare)
     if output is not None and is_resumable:
         file = SummaryFile(output, summarizer.settings(options), resume)
         if file.done.total():
@@ -115,13 +103,25 @@ def summarize_files(
         file.write(rendered(watch.results(results), kind))
     else:
         results = watch.results(summarizer.results(dialogues, options))
-        results = results if shows_times else map(without_times, results)
+        if evidence == "numbers" and kind not in (OutputFormat.json, OutputFormat.jsonl):
+            results = map(without_times, results)
         with output_to(output, mark=kind is OutputFormat.csv):
-            # To stdout UTF-8, whatever the locale, and each summary as soon as it is there.
-            for piece in rendered(results, kind, wanted, bare=no_evidence):
-                sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
-                sys.stdout.buffer.flush()
+            for piece in rendered(results, kind, cells, bare=no_evidence):
+                write_now(piece)
     return max(reading.finish(), watch.finish())
+
+
+def _columns_of(columns: str, summarizer: "Summarizer") -> list[str]:
+    """The columns of CSV: those that --columns names, else the usual ones and the form's."""
+    sections = [s.title for s in summarizer.form.sections] if summarizer.form else []
+    known = (*CSV_COLUMNS, *sections, *MORE_COLUMNS)
+    wanted = [name.strip() for name in columns.split(",") if name.strip()]
+    for name in wanted:
+        if name not in known:
+            raise UsageError(
+                f"--columns {name}: no such column{nearest(name, known)} ({', '.join(known)})"
+            )
+    return wanted or [*CSV_COLUMNS, *sections]
 
 
 def without_times(result: "Result") -> "Result":
@@ -208,8 +208,6 @@ class SummaryFile:
                 f"{self._partial}: an interrupted run left summaries there; add --resume to "
                 "continue it, or remove this file to start over"
             )
-        from dialogist.files import write_text_atomically
-
         write_text_atomically(_sidecar(self._partial), json.dumps(settings, indent=2) + "\n")
         self._partial.touch()
 
@@ -228,8 +226,6 @@ class SummaryFile:
         Raises:
             DataError: it cannot be written.
         """
-        from dialogist.files import sync, writing
-
         with writing(self._output):
             with self._partial.open("ab") as file:
                 for line in lines:

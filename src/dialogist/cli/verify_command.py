@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialogist.cli.console import note, tell_failures
-from dialogist.cli.flags import FORMAT_HELP, OutputFile, Quiet, ReadFlags, Strict, grouped, in_panel
-from dialogist.cli.inputs import InputReading, sources_of
-from dialogist.cli.output_formats import output_format_of, output_to
+from dialogist.cli.flags import (
+    OutputFile,
+    Quiet,
+    ReadFlags,
+    Strict,
+    format_option,
+    grouped,
+)
+from dialogist.cli.streams import InputReading, output_format_of, output_to, sources_of
 from dialogist.language.tokens import counted
 from dialogist.records import SummaryOptions
 
@@ -43,9 +49,7 @@ def verify(
         ),
     ] = "local",
     output: OutputFile = None,
-    format: Annotated[
-        Verified | None, in_panel("Output", FORMAT_HELP.format(usual="text"), "--format", "-f")
-    ] = None,
+    format: Annotated[Verified | None, format_option()] = None,
     quiet: Quiet = False,
     strict: Strict = False,
 ) -> int:

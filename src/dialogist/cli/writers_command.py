@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dialogist.cli.flags import AllowNetwork, FactsForm, OutputFile
-from dialogist.cli.output_formats import Facts, output_format_of, output_to
+from dialogist.cli.streams import Facts, output_format_of, output_to
 from dialogist.errors import DialogistError
 from dialogist.plain_text import printable
 

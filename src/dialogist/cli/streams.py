@@ -1,20 +1,121 @@
-"""The input files of a command, and reading them."""
+"""What commands read and write: input files, forms of output, and files complete or absent."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
 import typer
 
 from dialogist.cli.console import Meter, filtered, is_silent, note, tracked
 from dialogist.errors import DataError, UsageError
+from dialogist.files import replacing, writing
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
-    from dialogist.formats import ReadOptions, ReadProblem
+    from dialogist.formats import ReadOptions
+
+OutputFormat = StrEnum("OutputFormat", ["text", "json", "jsonl", "md", "csv"])
+"""Forms of summaries."""
+Records = StrEnum("Records", ["text", "jsonl"])
+"""Forms of dialogues."""
+Facts = StrEnum("Facts", ["text", "json"])
+"""Forms of what a command finds out."""
+
+_BY_SUFFIX = {".txt": "text"} | {
+    f".{form}": form for form in ("json", "jsonl", "md", "csv", "html")
+}
+_FOREIGN = (
+    *(".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods"),
+    *(".tsv", ".xml", ".yaml", ".parquet", ".png", ".svg"),
+)
+"""Suffixes whose programs could not read any form of ours."""
+
+FormT = TypeVar("FormT", bound=StrEnum)
+
+
+def output_format_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
+    """The form to write: --format, else what the suffix of --output says, else ``usual``.
+
+    Call it first: a command that works for an hour must not fail at the end.
+
+    Raises:
+        UsageError: the file cannot be made there, or its suffix names a form that the command
+            does not have.
+    """
+    if output is not None:
+        if output.is_dir():
+            raise UsageError(f"--output {output}: is a folder; name a file in it")
+        if not Path(os.path.realpath(output)).parent.is_dir() and not is_special(output):
+            raise UsageError(
+                f"--output {output}: there is no folder {output.parent}; make it first"
+            )
+    suffix = "" if output is None else output.suffix.lower()
+    named = suffix[1:] if suffix in _FOREIGN else _BY_SUFFIX.get(suffix)
+    if format is not None or named is None:
+        return format or usual
+    forms = type(usual)
+    if named not in list(forms):
+        raise UsageError(
+            f"--output {output}: this command does not write {named}; it writes "
+            f"{', '.join(forms)} (choose with --format)"
+        )
+    return forms(named)
+
+
+def is_special(output: Path) -> bool:
+    """Whether a device, a pipe or a socket is there: what cannot be replaced by a file."""
+    return output.exists() and not output.is_file() and not output.is_dir()
+
+
+@contextmanager
+def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
+    """Send what is printed within the block to a file; without one, to standard output.
+
+    A symbolic link is followed; a device or a pipe is written to as it is. ``mark``: the file
+    begins with a byte-order mark, by which Excel knows UTF-8.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if output is None:
+        yield
+        return
+    is_replaced = not is_special(output)
+    place = replacing(Path(os.path.realpath(output))) if is_replaced else nullcontext(output)
+    with _full_told(output), place as path:
+        with writing(output):
+            file = path.open("w", encoding="utf-8", errors="replace", newline="\n")
+        with file, redirect_stdout(file):
+            if mark and is_replaced:
+                file.write("\ufeff")
+                file.flush()
+            yield
+
+
+def write_now(text: str) -> None:
+    """Write to standard output at once, in UTF-8 whatever the locale."""
+    sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _full_told(output: Path) -> Iterator[None]:
+    """Say where there is no room; other errors within may be of anything."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise DataError(
+            f"{output}: cannot be written: {error.strerror}; make room, or give another --output"
+        ) from None
+
 
 Files = Annotated[
     list[Path] | None,
@@ -45,7 +146,7 @@ def check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None
     Raises:
         UsageError: it is.
     """
-    if output is None or str(output) in ("", "-") or "://" in str(output):
+    if not output or "://" in str(output):
         return
     target = Path(os.path.realpath(output))
     for name in inputs:
@@ -66,8 +167,7 @@ class InputReading:
 
     def __init__(self, options: "ReadOptions", watched: bool = True) -> None:
         """``watched``: show progress, counted in dialogues read."""
-        self.options = options
-        self._watched = watched
+        self.options, self._watched = options, watched
         self.problems = 0
 
     def dialogues(self, files: Sequence[Path | BinaryIO]) -> Iterator[Dialogue]:
@@ -86,14 +186,14 @@ class InputReading:
 
         for file in files:
             try:
-                yield from read_dialogues(file, self.options, self._report, note_of_reading)
+                yield from read_dialogues(file, self.options, self.report, note_of_reading)
             except DataError as error:
                 if len(files) == 1 or self.options.strict:
                     raise
-                self.problems += 1
-                note(str(error))
+                self.report(error)
 
-    def _report(self, problem: "ReadProblem") -> None:
+    def report(self, problem: object) -> None:
+        """Tell of something that cannot be read, and count it."""
         self.problems += 1
         note(str(problem))
 
