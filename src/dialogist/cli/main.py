@@ -10,9 +10,9 @@ summarized; 130 and 143 stopped by SIGINT and SIGTERM.
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -120,72 +120,54 @@ def command_line(word: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(epilog="\n\n".join(("Example:", "dialogist summarize chat.txt")))(_root)
-    if word in COMMANDS:
-        _add(app, word, *_own(word))
-        return app
-    from dialogist.plugins import plugin_names
+    app.callback(epilog=_epilog(EXAMPLES["summarize"][:1]))(_root)
+    names = [word]
+    if word not in COMMANDS:
+        from dialogist.plugins import plugin_names
 
+        names = list(dict.fromkeys((*COMMANDS, *plugin_names(COMMAND_PLUGINS))))
     groups: dict[str, typer.Typer] = {}
-    others = [name for name in plugin_names(COMMAND_PLUGINS) if name not in COMMANDS]
-    for name in (*COMMANDS, *others):
-        panel, found = _own(name) if name in COMMANDS else (_OTHERS, _plugin(name))
-        group, dot, below = name.partition(".")
-        if not dot:
-            _add(app, name, panel, found)
-            continue
-        if group not in groups:
+    for name in names:
+        panel, command = _command(name)
+        group, _, short = name.rpartition(".")
+        if group and group not in groups:
+            members = [n.partition(".")[2] for n in names if n.startswith(f"{group}.")]
             groups[group] = typer.Typer(no_args_is_help=True)
-            about = f"Commands: {', '.join(_below(group, (*COMMANDS, *others)))}."
+            about = f"Commands: {', '.join(members)}."
             app.add_typer(groups[group], name=group, help=about, rich_help_panel=panel)
-        _add(groups[group], below, "", found, EXAMPLES.get(name, ()))
+        parent, shown_in = groups.get(group, app), None if group else panel
+        if isinstance(command, typer.Typer):
+            parent.add_typer(command, name=short, rich_help_panel=shown_in)
+        else:
+            epilog = _epilog(EXAMPLES.get(name, ()))
+            parent.command(short, epilog=epilog, rich_help_panel=shown_in)(command)
     return app
 
 
-def _below(group: str, names: tuple[str, ...]) -> list[str]:
-    return [name.partition(".")[2] for name in names if name.startswith(f"{group}.")]
+def _epilog(examples: Sequence[str]) -> str | None:
+    return "\n\n".join((f"Example{'s' * (len(examples) > 1)}:", *examples)) if examples else None
 
 
-def _own(name: str) -> tuple[str, Any]:
-    panel, place = COMMANDS[name]
-    module, _, member = place.partition(":")
-    return panel, getattr(import_module(f"dialogist.cli.{module}"), member)
+def _command(name: str) -> tuple[str, Any]:
+    """The panel of help where a command stands, and its function or application.
 
-
-def _plugin(name: str) -> Any:
-    """Another package's command; one that cannot be loaded says why when it is called."""
+    Another package's command that cannot be loaded says why when it is called.
+    """
+    if name in COMMANDS:
+        panel, place = COMMANDS[name]
+        return panel, resolve_name(f"dialogist.cli.{place}")
     from dialogist.plugins import plugin
 
     try:
-        return plugin(COMMAND_PLUGINS, name)
+        return _OTHERS, plugin(COMMAND_PLUGINS, name)
     except (DialogistError, ImportError) as error:
         fault = error
 
     def fails() -> None:
+        """(Needs packages that are not here.)"""
         raise fault
 
-    fails.__doc__ = "(Needs packages that are not here.)"
-    return fails
-
-
-def _add(
-    app: typer.Typer,
-    name: str,
-    panel: str,
-    found: Any,
-    examples: tuple[str, ...] = (),
-) -> None:
-    """Add a function as a command, or an application as a group of commands."""
-    examples = examples or EXAMPLES.get(name, ())
-    head = "Example:" if len(examples) == 1 else "Examples:"
-    epilog = "\n\n".join((head, *examples)) if examples else None
-    if isinstance(found, typer.Typer):
-        app.add_typer(found, name=name, rich_help_panel=panel or None)
-    else:
-        register: Callable[..., Any] = app.command(
-            name, epilog=epilog, rich_help_panel=panel or None
-        )
-        register(found)
+    return _OTHERS, fails
 
 
 def main() -> NoReturn:

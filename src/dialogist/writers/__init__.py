@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlencode
 
@@ -91,8 +91,7 @@ def open_writer(name: str) -> Writer:
     if from_file and Path(name).is_file():
         kind, rest = "file", name
     if kind in OWN_WRITERS:
-        module, _, member = OWN_WRITERS[kind].partition(":")
-        return cast(Writer, getattr(import_module(module), member)(rest))
+        return cast(Writer, resolve_name(OWN_WRITERS[kind])(rest))
     from dialogist.plugins import plugin, plugin_names  # slow to load, and seldom needed
 
     opened = plugin(WRITERS, kind)
