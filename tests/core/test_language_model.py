@@ -228,7 +228,7 @@ def test_options_are_checked(server: ChatServer) -> None:
 
 
 def test_failures_that_pass_are_tried_again(server: ChatServer) -> None:
-    server.faults.extend([503, 429, "drop"])
+    server.faults.extend(["drop", 503, 429])
     assert asked(server, "retries=3")[0].status == "review"
     server.faults.extend([429] * 9)
     [summary] = asked(server, "retries=1")

@@ -8,7 +8,6 @@ stranger: its size and its time are bounded here, and a wrong one costs its own 
 
 import hashlib
 import json
-import logging
 import os
 import sqlite3
 import threading
@@ -16,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -23,14 +23,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field
 
 from dialogist.config import Config
-from dialogist.errors import (
-    ConfigError,
-    DataError,
-    Declined,
-    ModelError,
-    UsageError,
-    needs_extra,
-)
+from dialogist.errors import ConfigError, DataError, Declined, ModelError, UsageError, needs_extra
 from dialogist.files import network_allowed
 from dialogist.language.tokens import counted
 from dialogist.records import Sent
@@ -46,13 +39,12 @@ ENDPOINT_KEY = "DIALOGIST_OPENAI_KEY"
 CHARACTERS_A_TOKEN = 3
 """For an estimate that is rather too high."""
 
-LOGGER = logging.getLogger("dialogist")
 _LARGEST_ANSWER = 1 << 20  # bytes
 _USUAL_CONTEXT = 8192  # tokens, where a server does not say
 _NO_COMPLETION = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _HOPELESS = {
-    401: f"the key is refused: set {ENDPOINT_KEY}",
-    403: f"the key is refused: set {ENDPOINT_KEY}",
+    **dict.fromkeys((401, 403), f"the key is refused: set {ENDPOINT_KEY}"),
     404: "there is no such model or path",
 }
 
@@ -102,7 +94,7 @@ class ChatModel:
         self.name = f"{kind}:{self.url}#{self.model}"
         parts = urlsplit(self.url)
         self.host = parts.netloc
-        self.is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        self.is_local = parts.hostname in _LOCAL_HOSTS
         self.masks = not (self.is_local or self.config.send_unmasked)
         if not (self.is_local or network_allowed()):
             raise UsageError(f"{self.name}: sends dialogues to {self.host}: say --allow-network")
@@ -123,31 +115,27 @@ class ChatModel:
             ),
         )
         weakref.finalize(self, self._client.close)
-        self._cache = AnswerCache.open(self.config.cache)
+        self._cache = AnswerCache(self.config.cache)
         self._lock = threading.Lock()
         self._tokens, self._cost = 0, 0.0
         self._forms = ["json_schema", "json_object with schema", "json_object", ""]
-        self._knows_form = False
-        self._context: int | None = None
 
-    @property
+    @cached_property
     def context(self) -> int:
         """The tokens that the model reads and writes at most."""
-        if self._context is None:
-            self._context = self.config.context or self._told_context() or _USUAL_CONTEXT
-        return self._context
+        return self.config.context or self._told_context() or _USUAL_CONTEXT
 
     def _told_context(self) -> int | None:
         """What the server says of itself: vLLM and llama.cpp in their list of models."""
         try:
-            models = self._client.with_options(timeout=5, max_retries=0).models.list().data
-        except Exception:  # asked out of interest: what matters fails again when asked to write
+            models = self._listed()
+        except ModelError:  # asked out of interest: what matters fails again when asked to write
             return None
         for model in models:
             extra = model.model_extra or {}
-            told = extra.get("max_model_len") or (extra.get("meta") or {}).get("n_ctx")
-            if type(told) is int and told >= 512 and self.model in (model.id, ""):
-                return told
+            tokens = extra.get("max_model_len") or (extra.get("meta") or {}).get("n_ctx")
+            if type(tokens) is int and tokens >= 512 and self.model in (model.id, ""):
+                return tokens
         return None
 
     def models(self) -> list[str]:
@@ -156,8 +144,11 @@ class ChatModel:
         Raises:
             ModelError: it cannot be reached.
         """
+        return [model.id for model in self._listed()]
+
+    def _listed(self) -> "list[openai.types.Model]":
         try:
-            return [m.id for m in self._client.with_options(timeout=3, max_retries=0).models.list()]
+            return self._client.with_options(timeout=5, max_retries=0).models.list().data
         except Exception as error:
             raise ModelError(f"{self.host}: {type(error).__name__}") from None
 
@@ -188,12 +179,14 @@ class ChatModel:
             return kept, False
         _check_wanted()
         estimate = (len(system) + len(user)) // CHARACTERS_A_TOKEN
+        spent = (0, 0)
         self._reserve(estimate)
-        spent: tuple[int, int] | None = None
         try:
             content, spent, is_cut = self._asked(messages, schema, on_text)
         finally:
-            self._settle(estimate, spent or (0, 0))
+            self._book(*spent)
+            self._book(-estimate, -self.config.max_tokens)
+            self._count(*spent)
         if not is_cut:
             self._cache.put(key, content)
         return content, is_cut
@@ -208,15 +201,10 @@ class ChatModel:
         import openai
 
         begin = time.monotonic()
-        client, probes = self._client, not self._knows_form
-        if probes:  # a form that is refused is not worth three tries
-            client = client.with_options(max_retries=0)
         while True:
             form = self._forms[0]
             try:
-                answer = self._send(client, messages, schema, form, on_text)
-                self._knows_form = True
-                return answer
+                return self._send(messages, schema, form, on_text)
             except openai.APIStatusError as error:
                 status = error.status_code
                 is_refused = status in (400, 422) or "response_format" in str(error.body)
@@ -224,9 +212,6 @@ class ChatModel:
                     with self._lock:
                         if self._forms[0] == form:
                             self._forms.pop(0)  # this server does not know it
-                    continue
-                if probes and (status == 429 or status >= 500):
-                    client, probes = self._client, False
                     continue
                 if status in _HOPELESS:
                     reason = f"the endpoint answered with status {status}"
@@ -251,7 +236,6 @@ class ChatModel:
 
     def _send(
         self,
-        client: "openai.OpenAI",
         messages: list[dict[str, str]],
         schema: Mapping[str, Any],
         form: str,
@@ -271,13 +255,13 @@ class ChatModel:
             kept = {"schema": schema} if form.endswith("schema") else {}  # of llama.cpp
             request["response_format"] = {"type": "json_object", **kept}
         if on_text is None:
-            answer = client.chat.completions.create(**request)
+            answer = self._client.chat.completions.create(**request)
             choice, usage = answer.choices[0], answer.usage
             content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
             finish = choice.finish_reason
         else:
             content, refusal, finish, usage = "", None, None, None
-            chunks = client.chat.completions.create(
+            chunks = self._client.chat.completions.create(
                 **request, stream=True, stream_options={"include_usage": True}
             )
             for chunk in chunks:
@@ -325,15 +309,13 @@ class ChatModel:
             self._tokens += most
             self._cost += cost
 
-    def _settle(self, estimate: int, spent: tuple[int, int]) -> None:
-        most = self.config.max_tokens
+    def _book(self, tokens_in: int, tokens_out: int) -> None:
         with self._lock:
-            self._tokens += sum(spent) - estimate - most
-            self._cost += self._price(*spent) - self._price(estimate, most)
-        self._count(*spent)
+            self._tokens += tokens_in + tokens_out
+            self._cost += self._price(tokens_in, tokens_out)
 
     def _count(self, tokens_in: int, tokens_out: int, cached: bool = False) -> None:
-        """Add to what was sent for the dialogue at hand; the log line has no content."""
+        """Add to what was sent for the dialogue at hand."""
         sent = SENT.get()
         if sent is None:
             return
@@ -346,9 +328,6 @@ class ChatModel:
             tokens_in=before.tokens_in + tokens_in,
             tokens_out=before.tokens_out + tokens_out,
             cost=before.cost if cost is None else (before.cost or 0.0) + cost,
-        )
-        LOGGER.debug(
-            "%s: %s", self.host, "from the cache" if cached else f"{tokens_in}+{tokens_out} tokens"
         )
 
 
@@ -363,16 +342,18 @@ class AnswerCache:
     An answer may hold personal data as the request did: masked, where that was.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        """``path``: the file; None: nothing is kept.
+    def __init__(self, place: str) -> None:
+        """``place``: ``on`` (in the user's folder), ``off``, or a folder.
 
         Raises:
             UsageError: it cannot be made or is no such file.
         """
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
-        if path is None:
+        if place == "off":
             return
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        path = (Path(home) / "dialogist" if place == "on" else Path(place)) / "answers.db"
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(mode=0o600)
@@ -385,31 +366,21 @@ class AnswerCache:
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{path}: no cache of answers: {error} (cache=off)") from None
 
-    @classmethod
-    def open(cls, place: str) -> "AnswerCache":
-        """The cache of a setting: ``on`` (in the user's folder), ``off``, or a folder."""
-        if place == "off":
-            return cls(None)
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return cls((Path(home) / "dialogist" if place == "on" else Path(place)) / "answers.db")
-
     def get(self, key: str) -> str | None:
         """The answer to a request, if there is one."""
         if self._database is None:
             return None
+        query = "SELECT content FROM answers WHERE key = ?"
         with self._lock:
-            row = self._database.execute(
-                "SELECT content FROM answers WHERE key = ?", (key,)
-            ).fetchone()
+            row = self._database.execute(query, (key,)).fetchone()
         return str(row[0]) if row else None
 
     def put(self, key: str, content: str) -> None:
         """Keep an answer."""
         if self._database is not None:
+            change = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
             with self._lock:
-                self._database.execute(
-                    "INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, content)
-                )
+                self._database.execute(change, (key, content))
 
 
 def parsed_address(address: str, kind: str = "openai") -> tuple[str, str, ChatConfig]:
@@ -442,7 +413,7 @@ def key_for(url: str) -> str:
     key = os.environ.get(ENDPOINT_KEY, "")
     if not key and parts.scheme == "https" and parts.hostname == "api.openai.com":
         key = os.environ.get("OPENAI_API_KEY", "")
-    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    is_local = parts.hostname in _LOCAL_HOSTS
     if not key and not is_local:
         try:
             import keyring  # type: ignore[import-not-found,unused-ignore]
