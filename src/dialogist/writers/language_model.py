@@ -5,7 +5,7 @@ merged by the model. To another machine a dialogue is sent masked, and what come
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -103,12 +103,11 @@ class LanguageModelWriter:
         """
         sent = outbound(dialogue, self.chat.masks)
         sections = [s for s in form.sections if holds_of(s)] if form is not None else []
+        titles = [section.title for section in sections]
         words = sum(len(u.text.split()) for u in dialogue.utterances)
         system = self._instruction(options, sections, words, _CONVERSATION)
         room = (self.chat.context - self._max_tokens) * CHARACTERS_A_TOKEN - len(system)
-        lines = list(numbered_lines(sent.dialogue))
-        windows = list(windows_of(lines, max(500, room)))
-        drafts: list[Draft] = []
+        windows = list(windows_of(numbered_lines(sent.dialogue), max(500, room)))
         warnings: list[Warning] = []
         hear, heard = DRAFTED.get(), 0
 
@@ -117,7 +116,6 @@ class LanguageModelWriter:
             answer = without_thoughts(content)
             if answer.count("}") <= heard or not any(objects_in(answer, "text")):
                 return
-            titles = [section.title for section in sections]
             whole = drafts_of(answer, len(dialogue.utterances), titles)
             for draft in list(_within(whole, options.words))[heard:]:
                 heard += 1
@@ -125,20 +123,17 @@ class LanguageModelWriter:
                     hear(sent.restored(draft))
 
         listens = on_text if hear is not None and len(windows) == 1 else None
-        for window in windows:
-            drafts += self._drafts(system, window, dialogue, sections, warnings, listens)
-        while len(windows) > 1:
-            system = self._instruction(options, sections, words, _NOTES)
-            notes = [_note(draft) for draft in drafts]
-            before, windows = len(windows), list(windows_of(notes, max(500, room)))
-            if len(windows) >= before:
-                break  # they get no shorter: all of them are kept
-            drafts = []
+        while True:
+            drafts: list[Draft] = []
             for window in windows:
-                drafts += self._drafts(system, window, dialogue, sections, warnings)
-        return WriterOutput(
-            tuple(map(sent.restored, _within(drafts, options.words))), tuple(warnings)
-        )
+                drafts += self._drafts(system, window, dialogue, sections, warnings, listens)
+            merged = list(windows_of(map(_note, drafts), max(500, room)))
+            if len(windows) <= 1 or len(merged) >= len(windows):
+                break  # else the notes get shorter: those of all windows become one
+            windows = merged
+            system = self._instruction(options, sections, words, _NOTES)
+        drafts = list(map(sent.restored, _within(drafts, options.words)))
+        return WriterOutput(tuple(drafts), tuple(warnings))
 
     def _instruction(
         self, options: SummaryOptions, sections: "Sequence[FormSection]", words: int, what: str
@@ -236,21 +231,21 @@ def numbered_lines(dialogue: Dialogue, numbers: "Sequence[int] | None" = None) -
         utterance = dialogue.utterances[number]
         text = " ".join(utterance.text.split())
         if text:
-            role = (
-                utterance.role if utterance.role.casefold() != utterance.speaker.casefold() else ""
-            )
-            who = utterance.speaker + (f" ({role})" if role else "") if utterance.speaker else role
+            speaker, role = utterance.speaker, utterance.role
+            is_named = speaker and role and role.casefold() != speaker.casefold()
+            who = f"{speaker} ({role})" if is_named else speaker or role
             yield f"[{number + 1}] {f'{who}: ' if who else ''}{text}"
 
 
-def windows_of(lines: Sequence[str], room: int) -> Iterator[list[str]]:
+def windows_of(lines: Iterable[str], room: int) -> Iterator[list[str]]:
     """The lines in parts of at most ``room`` characters; a longer line in pieces of its number."""
     window: list[str] = []
     size = 0
     for line in lines:
-        number = line[: line.find("]") + 2]
-        pieces = [line] if len(line) <= room else _pieces(line, number, room)
-        for piece in pieces:
+        number, text = line[: line.find("]") + 2], line[line.find("]") + 2 :]
+        step = room - len(number)
+        for place in range(0, len(text), step):
+            piece = number + text[place : place + step]
             if window and size + len(piece) >= room:
                 yield window
                 window, size = [], 0
@@ -258,12 +253,6 @@ def windows_of(lines: Sequence[str], room: int) -> Iterator[list[str]]:
             size += len(piece) + 1
     if window:
         yield window
-
-
-def _pieces(line: str, number: str, room: int) -> list[str]:
-    step = room - len(number)
-    words = line[len(number) :]
-    return [number + words[place : place + step] for place in range(0, len(words), step)]
 
 
 def _note(draft: Draft) -> str:
@@ -285,7 +274,7 @@ def _within(drafts: Sequence[Draft], words: int | None) -> Iterator[Draft]:
 
 
 def open_openai(address: str) -> LanguageModelWriter:
-    """``openai:URL#MODEL``, or ``openai:MODEL`` of api.openai.com; raises as `ChatModel`."""
+    """``openai:URL#MODEL``, or ``openai:MODEL`` of api.openai.com."""
     return _opened(address if "#" in address else f"https://api.openai.com/v1#{address}", "openai")
 
 
