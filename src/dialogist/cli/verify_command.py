@@ -56,10 +56,10 @@ def verify(
     """Judge each statement of summaries by its dialogue: a table with the lines, worst first."""
     from dialogist.render import csv_row
     from dialogist.summarizer import Summarizer
-    from dialogist.writers.written_file import open_written_file
+    from dialogist.writers.written_file import WrittenFile
 
     kind = output_format_of(output, format, Verified.text)
-    summarizer = Summarizer(open_written_file(str(summaries)), verifier)
+    summarizer = Summarizer(WrittenFile(str(summaries)), verifier)
     tell_failures(lines=not strict)
     reading = InputReading(read.options(strict))
     dialogues = reading.dialogues(sources_of(on, output))

@@ -31,7 +31,7 @@ OWN_WRITERS = {
     "ollama": "dialogist.writers.language_model:open_ollama",
     "llamacpp": "dialogist.writers.language_model:open_llamacpp",
     "vllm": "dialogist.writers.language_model:open_vllm",
-    "file": "dialogist.writers.written_file:open_written_file",
+    "file": "dialogist.writers.written_file:WrittenFile",
 }
 
 

@@ -51,7 +51,7 @@ def _within(value: Any, key: str) -> Iterator[Mapping[str, Any]]:
 
 
 def is_refusal(content: str) -> bool:
-    """Whether an answer without JSON is_refusal to write."""
+    """Whether an answer begins like one that declines to write."""
     return _DECLINES.match(without_thoughts(content)) is not None
 
 

@@ -1,7 +1,7 @@
 """Verification by asking: a language model judges each statement by the lines that it rests on."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dialogist.grounding import claim_of
 from dialogist.grounding.evidence import find_evidence
@@ -11,7 +11,7 @@ from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Statement, Verdict
 from dialogist.writers.answers import objects_in, without_thoughts
 from dialogist.writers.chat import CHARACTERS_A_TOKEN, prompt_text
-from dialogist.writers.language_model import numbered_lines
+from dialogist.writers.language_model import list_schema, numbered_lines
 
 if TYPE_CHECKING:
     from dialogist.writers.language_model import Chat
@@ -27,26 +27,14 @@ _VERDICTS: Mapping[str, Verdict] = {
     "contradicted": "contradicted",
     "not said": "doubtful",
 }
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "statement": {"type": "integer"},
-                    "wrong": {"type": "string"},
-                    "verdict": {"type": "string", "enum": list(_VERDICTS)},
-                },
-                "required": ["statement", "wrong", "verdict"],
-                "additionalProperties": False,
-            },
-        }
+_SCHEMA = list_schema(
+    "verdicts",
+    {
+        "statement": {"type": "integer"},
+        "wrong": {"type": "string"},
+        "verdict": {"type": "string", "enum": list(_VERDICTS)},
     },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+)
 
 
 class AskingVerifier:
@@ -64,18 +52,17 @@ class AskingVerifier:
             ModelError: the model cannot be reached or used at all.
         """
         sent = outbound(dialogue, self.chat.masks)
+        lines = [_lines_of(dialogue, statement) for statement in statements]
         judgements: dict[int, Judgement] = {}
-        for numbers in self._parts(dialogue, statements):
-            shown: set[int] = set()
+        for numbers in self._parts(dialogue, lines):
             claims = []
             for place, number in enumerate(numbers, 1):
-                statement = statements[number]
-                cited = sorted({span.utterance for span in statement.evidence})
-                shown |= _lines_of(dialogue, statement)
-                lines = " ".join(str(n + 1) for n in cited)
-                claims.append(f"({place}) {sent.masked(claim_of(statement))} [lines {lines}]")
+                cited = sorted({span.utterance + 1 for span in statements[number].evidence})
+                claim = sent.masked(claim_of(statements[number]))
+                claims.append(f"({place}) {claim} [lines {' '.join(map(str, cited))}]")
+            shown = sorted(set().union(*(lines[number] for number in numbers)))
             text = "\n".join(
-                ("Lines:", *_with_gaps(sent.dialogue, sorted(shown)), "", "Statements:", *claims)
+                ("Lines:", *_with_gaps(sent.dialogue, shown), "", "Statements:", *claims)
             )
             content, _ = self.chat.complete(self._prompt, text, _SCHEMA)
             for values in objects_in(without_thoughts(content), "verdict"):
@@ -86,21 +73,18 @@ class AskingVerifier:
         silent = Judgement(None, ("the verifier says nothing about it",))
         return [judgements.get(number, silent) for number in range(len(statements))]
 
-    def _parts(
-        self, dialogue: Dialogue, statements: Sequence[Statement]
-    ) -> Iterator[Sequence[int]]:
-        """Numbers of statements that fit into a request with their lines."""
+    def _parts(self, dialogue: Dialogue, lines: Sequence[set[int]]) -> Iterator[list[int]]:
+        """Numbers of statements that fit into a request with their ``lines``."""
         room = self.chat.context * CHARACTERS_A_TOKEN // 2
         part: list[int] = []
         shown: set[int] = set()
-        for number, statement in enumerate(statements):
-            more = shown | _lines_of(dialogue, statement)
-            size = sum(len(dialogue.utterances[n].text) for n in more)
+        for number, more in enumerate(lines):
+            size = sum(len(dialogue.utterances[n].text) for n in shown | more)
             if part and (len(part) >= _AT_A_TIME or size > room):
                 yield part
-                part, more = [], _lines_of(dialogue, statement)
+                part, shown = [], set()
             part.append(number)
-            shown = more
+            shown |= more
         if part:
             yield part
 
@@ -125,9 +109,9 @@ def _lines_of(dialogue: Dialogue, statement: Statement) -> set[int]:
 
 
 def _with_gaps(dialogue: Dialogue, numbers: Sequence[int]) -> Iterator[str]:
-    last = -1
+    last = None
     for number in numbers:
-        if last >= 0 and number > last + 1:
+        if last is not None and number > last + 1:
             yield "..."
         yield from numbered_lines(dialogue, [number])
         last = number

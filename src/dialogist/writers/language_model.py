@@ -210,8 +210,12 @@ def answer_schema(sections: "Sequence[FormSection]") -> dict[str, Any]:
         properties["section"] = {"type": "string", "enum": [s.title for s in sections]}
         if any(section.source == "actions" for section in sections):
             properties |= {"owner": text, "deadline": text}
-    properties["text"] = text
-    statement = {
+    return list_schema("statements", properties | {"text": text})
+
+
+def list_schema(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a list ``name`` of objects, each with these properties and no others."""
+    items = {
         "type": "object",
         "properties": properties,
         "required": list(properties),
@@ -219,8 +223,8 @@ def answer_schema(sections: "Sequence[FormSection]") -> dict[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {"statements": {"type": "array", "items": statement}},
-        "required": ["statements"],
+        "properties": {name: {"type": "array", "items": items}},
+        "required": [name],
         "additionalProperties": False,
     }
 
@@ -274,7 +278,7 @@ def _within(drafts: Sequence[Draft], words: int | None) -> Iterator[Draft]:
 
 
 def open_openai(address: str) -> LanguageModelWriter:
-    """``openai:URL#MODEL``, or ``openai:MODEL`` of api.openai.com."""
+    """``openai:URL#MODEL``, or ``openai:MODEL`` of api.openai.com; raises as `ChatModel`."""
     return _opened(address if "#" in address else f"https://api.openai.com/v1#{address}", "openai")
 
 

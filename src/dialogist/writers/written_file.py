@@ -40,11 +40,12 @@ class WrittenFile:
             text = Path(path).read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be read: {error}") from None
-        lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
         if not text.lstrip().startswith("{"):
             self._by_id[""] = text
             return
-        for number, line in lines:
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
             id_, summary = _record(line, f"{path}:{number}")
             if id_ in self._by_id:
                 raise UsageError(f"{path}:{number}: a second summary of {id_!r}")
@@ -65,11 +66,6 @@ class WrittenFile:
             raise DataError(f"{self.name} holds no summary of {dialogue.id!r}")
         titles = [section.title for section in form.sections] if form is not None else []
         return WriterOutput(tuple(drafts_of(summary, len(dialogue.utterances), titles)))
-
-
-def open_written_file(path: str) -> WrittenFile:
-    """The summaries of a file; raises as `WrittenFile`."""
-    return WrittenFile(path)
 
 
 def _record(line: str, place: str) -> tuple[str, str]:
