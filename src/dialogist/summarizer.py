@@ -21,6 +21,7 @@ from dialogist.records import (
     Coverage,
     Dialogue,
     Draft,
+    EvidenceSpan,
     Sent,
     Statement,
     Status,
@@ -30,7 +31,7 @@ from dialogist.records import (
     Warning,
     to_json,
 )
-from dialogist.writers import DRAFTED, SENT, Writer, open_writer
+from dialogist.writers import DRAFTED, SENT, Writer, open_verifier, open_writer
 
 if TYPE_CHECKING:
     from dialogist.forms.fill import FilledForm
@@ -106,22 +107,17 @@ class Summarizer:
             ConfigError: the form is at fault; names the line.
         """
         self.writer = open_writer(writer) if isinstance(writer, str) else writer
-        self.verifier: Verifier | None = None
-        if isinstance(verifier, str):
-            if verifier != "auto" or self.writer.name != "highlights":  # its quotes are no claims
-                from dialogist.writers import open_verifier
-
-                self.verifier = open_verifier(verifier, self.writer)
-        else:
-            self.verifier = verifier
-        self.form: Form | None = None
+        if verifier == "auto" and self.writer.name == "highlights":
+            verifier = None  # its quotes are no claims
+        elif isinstance(verifier, str):
+            verifier = open_verifier(verifier, self.writer)
+        self.verifier: Verifier | None = verifier
         if isinstance(form, str | Path):
             from dialogist.forms.form_file import load_form  # takes a while to load
 
-            self.form = load_form(form)
-        else:
-            self.form = form
-        asked = (getattr(one, "chat", None) for one in (self.writer, self.verifier))
+            form = load_form(form)
+        self.form: Form | None = form
+        asked = (getattr(asker, "chat", None) for asker in (self.writer, self.verifier))
         self.chats: list[Any] = [chat for chat in asked if chat is not None]
         """The language models that write and verify."""
 
@@ -250,29 +246,19 @@ class Summarizer:
         on_statement: Callable[[Statement], None] | None,
     ) -> Result:
         """mask -> write -> ground -> form."""
-        notes: tuple[str, ...] = ()
-        masks: tuple[Dialogue, MaskTable] | None = None
-        privacy: Privacy | None = None
-        if options.focus is not None or options.names or options.perspective is not None:
-            from dialogist.perspective import check_speaker, rename_speakers  # seldom asked for
-
-            if options.focus is not None:
-                check_speaker(options.focus, dialogue)
-            dialogue, names, notes = rename_speakers(dialogue, options.names, options.perspective)
-            options = replace(options, focus=names.get(options.focus or "", options.focus))
+        dialogue, options, notes = _renamed(dialogue, options)
+        masks: tuple[Dialogue, MaskTable, Privacy] | None = None
         if options.mask is not None:
             from dialogist.privacy.masking import mask_dialogue
             from dialogist.privacy.packs import privacy_of
 
             level = "medium" if options.mask in ("input", "output") else options.mask
             privacy = privacy_of(names=options.mask_names, level=level)
-            masks = mask_dialogue(dialogue, privacy)
+            masks = *mask_dialogue(dialogue, privacy), privacy
             if options.mask != "output" or self.form is not None:  # a form quotes what it reads
-                called = {
-                    u.speaker: masked.speaker
-                    for u, masked in zip(dialogue.utterances, masks[0].utterances, strict=True)
-                }
-                options = replace(options, focus=called.get(options.focus or "", options.focus))
+                pairs = zip(dialogue.utterances, masks[0].utterances, strict=True)
+                called = {u.speaker: masked.speaker for u, masked in pairs}
+                options = _focused(options, called)
                 dialogue = masks[0]
         summary = refused(dialogue, self.writer.language)
         if summary is not None:
@@ -310,13 +296,31 @@ class Summarizer:
             filled = fill(summary, dialogue, self.form, options.focus)
         else:  # readers have judged summaries, not forms
             summary = _with_chance(summary, dialogue)
-        if masks is not None and privacy is not None:
-            summary, dialogue = _masked(summary, dialogue, masks, privacy)
+        if masks is not None:
+            summary, dialogue = _masked(summary, dialogue, *masks)
         if not options.evidence:
             bare = tuple(replace(s, evidence=()) for s in summary.statements)
             summary = replace(summary, statements=bare)
             filled = filled.without_evidence() if filled is not None else None
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
+
+
+def _renamed(
+    dialogue: Dialogue, options: SummaryOptions
+) -> tuple[Dialogue, SummaryOptions, tuple[str, ...]]:
+    """The dialogue and the wishes with people called as they are to be, and notes on it."""
+    if options.focus is None and not options.names and options.perspective is None:
+        return dialogue, options, ()
+    from dialogist.perspective import check_speaker, rename_speakers  # seldom asked for
+
+    if options.focus is not None:
+        check_speaker(options.focus, dialogue)
+    dialogue, names, notes = rename_speakers(dialogue, options.names, options.perspective)
+    return dialogue, _focused(options, names), notes
+
+
+def _focused(options: SummaryOptions, names: Mapping[str, str]) -> SummaryOptions:
+    return replace(options, focus=names.get(options.focus or "", options.focus))
 
 
 def _with_chance(summary: Summary, dialogue: Dialogue) -> Summary:
@@ -370,11 +374,7 @@ def timed(summary: Summary, dialogue: Dialogue) -> Summary:
     said = dialogue.utterances
     if all(utterance.start is None for utterance in said):
         return summary
-    statements = (
-        replace(s, evidence=tuple(replace(e, time=said[e.utterance].start) for e in s.evidence))
-        for s in summary.statements
-    )
-    return replace(summary, statements=tuple(statements))
+    return _with_evidence(summary, lambda span: replace(span, time=said[span.utterance].start))
 
 
 def refused(dialogue: Dialogue, language: str = "") -> Summary | None:
@@ -431,24 +431,24 @@ def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
 
 
 def _masked(
-    summary: Summary, read: Dialogue, masks: "tuple[Dialogue, MaskTable]", privacy: "Privacy"
+    summary: Summary, read: Dialogue, masked: Dialogue, table: "MaskTable", privacy: "Privacy"
 ) -> tuple[Summary, Dialogue]:
     """The summary with masks, and the masked dialogue; evidence has its places in that."""
     from dialogist.privacy.masking import mask_summary
 
-    masked, table = masks
     said = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
     summary, _ = mask_summary(summary, privacy, table)
 
-    def placed(statement: Statement) -> Statement:
-        spans = []
-        for span in statement.evidence:
-            start, end = said[span.utterance].around(span.start, span.end)
-            spans.append(replace(span, start=start, end=end))
-        return replace(statement, evidence=tuple(spans))
+    def placed(span: EvidenceSpan) -> EvidenceSpan:
+        start, end = said[span.utterance].around(span.start, span.end)
+        return replace(span, start=start, end=end)
 
-    statements = tuple(map(placed, summary.statements))
-    return replace(summary, id=masked.id, statements=statements), masked
+    return replace(_with_evidence(summary, placed), id=masked.id), masked
+
+
+def _with_evidence(summary: Summary, change: Callable[[EvidenceSpan], EvidenceSpan]) -> Summary:
+    statements = (replace(s, evidence=tuple(map(change, s.evidence))) for s in summary.statements)
+    return replace(summary, statements=tuple(statements))
 
 
 class Session:

@@ -5,14 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dialogist.language.roles import PROFILED_ROLES, role_of
 from dialogist.plain_text import quotation
 from dialogist.records import (
+    PROFILE_PREFIX,
     Dialogue,
     Draft,
     Statement,
     Unsupported,
     Utterance,
     Verdict,
+    title_of_field,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +72,6 @@ def _judged(
 
     known = dialogue.utterances + tuple(Utterance("", v) for v in dialogue.profile.values())
     rules = SureRules(known)
-    complaints = {n: rules.complaints(claim_of(s)) for n, s in enumerate(statements)}
     open_ = [n for n, s in enumerate(statements) if s.verdict != "quoted" and s.evidence]
     judgements: dict[int, Judgement] = {}
     if verifier is not None and open_:
@@ -78,8 +80,8 @@ def _judged(
     judged = []
     for n, statement in enumerate(statements):
         if statement.verdict != "quoted":
-            judgement = judgements.get(n)
-            verdict, reasons = _verdict(statement, complaints[n], judgement)
+            complaints, judgement = rules.complaints(claim_of(statement)), judgements.get(n)
+            verdict, reasons = _verdict(statement, complaints, judgement)
             chance = judgement.probability if judgement is not None else None
             statement = replace(statement, verdict=verdict, reasons=reasons, probability=chance)
         judged.append(statement)
@@ -103,12 +105,9 @@ def _verdict(
 
 def claim_of(statement: Statement) -> str:
     """All that a statement says, its owner and deadline included."""
-    behind = [f"{name}: {value}" for name, value in _action(statement) if value]
+    action = (("who", statement.owner), ("by when", statement.deadline))
+    behind = [f"{name}: {value}" for name, value in action if value]
     return f"{statement.text} ({'; '.join(behind)})" if behind else statement.text
-
-
-def _action(statement: Statement) -> tuple[tuple[str, str], tuple[str, str]]:
-    return ("who", statement.owner), ("by when", statement.deadline)
 
 
 def settle(
@@ -151,14 +150,62 @@ def settle(
 
 def _placed(dialogue: Dialogue, statements: Iterable[Statement]) -> Iterator[Statement]:
     """The statements with their places in the text, and what they rest on of the profile."""
-    fields = None
-    if dialogue.profile:
-        from dialogist.grounding.profile import ProfileFields
-
-        fields = ProfileFields(dialogue)
+    fields = ProfileFields(dialogue) if dialogue.profile else None
     place = 0
     for statement in statements:
         end = place + len(statement.text)
         profile = fields.of(statement) if fields is not None else ()
         yield replace(statement, start=place, end=end, profile=profile)
         place = end + 1
+
+
+class ProfileFields:
+    """Which fields of the user profile statements rest on: "my plan", where nobody says which."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._utterances = dialogue.utterances
+        self._owner = _owner_of(dialogue)
+        self._left = {
+            name: title_of_field(name)
+            for name, value in dialogue.profile.items()
+            if self._owner and not self._is_told(title_of_field(name), value)
+        }
+
+    def of(self, statement: Statement) -> tuple[str, ...]:
+        """The fields that a statement is the first to mention: as "my" by the customer, else as
+        "your", in the words that it rests on."""
+        fields = []
+        for name, title in list(self._left.items()):
+            if title.lower() not in statement.text.lower():
+                continue
+            for span in statement.evidence:
+                utterance = self._utterances[span.utterance]
+                whose = "my" if utterance.speaker == self._owner else "your"
+                words = utterance.text[span.start : span.end]
+                if re.search(_of(whose, title), words, re.IGNORECASE):
+                    fields.append(f"{PROFILE_PREFIX}{name}")
+                    del self._left[name]
+                    break
+        return tuple(fields)
+
+    def _is_told(self, title: str, value: str) -> bool:
+        """Whether somebody says what the field is: its value, or "my plan is ..."."""
+        told = (
+            rf"{_of('(?:my|your|the)', title)}(?:['’]s| is| was|:)|(?<!\w){re.escape(value)}(?!\w)"
+        )
+        return any(re.search(told, u.text, re.IGNORECASE) for u in self._utterances)
+
+
+def _of(whose: str, title: str) -> str:
+    return rf"\b{whose}\s+(?:\w+\s+)?{re.escape(title)}\b"
+
+
+def _owner_of(dialogue: Dialogue) -> str:
+    """The speaker that the profile is of; empty where there is not exactly one, or of many."""
+    if len(dialogue.speakers) != 2:
+        return ""
+    name = dialogue.profile.get("name", "").casefold()
+    roles = {u.speaker: (u.role or role_of(u.speaker)).lower() for u in dialogue.utterances}
+    owners = [s for s in dialogue.speakers if name and s.casefold() == name]
+    owners = owners or [s for s in dialogue.speakers if roles[s] in PROFILED_ROLES]
+    return owners[0] if len(owners) == 1 else ""
