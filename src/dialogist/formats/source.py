@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -101,7 +102,7 @@ HEAD = 1 << 20  # a meeting of QMSum is one line of some 100 kB: detection wants
 LONGEST_LINE = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_STEP = 1 << 10  # bytes taken at once: they may grow to 32 MB
+_PACKED_STEP = 1 << 10  # bytes taken at once: of zstd they may grow to 32 MB, of gzip to 1 MB
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8,), "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
 _MARKS["utf-16"] = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
@@ -128,7 +129,7 @@ class Source:
         self.failure: DataError | None = None
         head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
         if head.startswith(GZIP_MAGIC):
-            chunks = self._guarded(_gunzip(chunks))
+            chunks = self._guarded(_unpacked(chunks, partial(zlib.decompressobj, 31), "gzip"))
         elif head.startswith(ZSTD_MAGIC):
             chunks = self._guarded(_unzstd(chunks))
         head, chunks = _peek(chunks, HEAD)
@@ -285,43 +286,31 @@ def _peek(chunks: Iterator[bytes], wanted: int) -> tuple[bytes, Iterator[bytes]]
     return b"".join(taken), chain(taken, chunks)
 
 
-def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Inflate one or several gzip members, never more than a megabyte at a time."""
-    engine = zlib.decompressobj(31)
+def _unpacked(chunks: Iterator[bytes], new_engine: Callable[[], Any], kind: str) -> Iterator[bytes]:
+    """Decompress one or several gzip members or zstd frames, a few megabytes at a time."""
+    engine = new_engine()
     for chunk in chunks:
-        rest = chunk
-        while rest:
-            if engine.eof:
-                rest = rest.lstrip(b"\0")  # tapes and some tools pad with zeros
-                if not rest:
-                    break
-                engine = zlib.decompressobj(31)
-            yield engine.decompress(rest, HEAD)
-            rest = engine.unconsumed_tail or (engine.unused_data if engine.eof else b"")
-    yield engine.flush()
+        for start in range(0, len(chunk), _PACKED_STEP):
+            rest = chunk[start : start + _PACKED_STEP]
+            while rest:
+                if engine.eof:
+                    rest = rest.lstrip(b"\0")  # tapes and some tools pad gzip with zeros
+                    if not rest:
+                        break
+                    engine = new_engine()
+                yield engine.decompress(rest)
+                rest = engine.unused_data if engine.eof else b""
     if not engine.eof:
-        raise EOFError("gzip")
+        raise EOFError(kind)
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress one or several zstd frames."""
     with needs_extra("reading .zst files", "scale"):
         import zstandard
-    unpacker = zstandard.ZstdDecompressor()
-    engine = unpacker.decompressobj()
     try:
-        for chunk in chunks:
-            for start in range(0, len(chunk), _ZSTD_STEP):
-                rest = chunk[start : start + _ZSTD_STEP]
-                while rest:
-                    if engine.eof:
-                        engine = unpacker.decompressobj()
-                    yield engine.decompress(rest)
-                    rest = engine.unused_data if engine.eof else b""
+        yield from _unpacked(chunks, zstandard.ZstdDecompressor().decompressobj, "zstd")
     except zstandard.ZstdError as error:
         raise OSError(f"damaged zstd data: {error}") from None
-    if not engine.eof:
-        raise EOFError("zstd")
 
 
 COLUMNAR = _PARQUET, _ARROW = ".parquet", ".arrow"
