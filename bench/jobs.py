@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.batch.job import JobPlan, run_job
-from dialogist.batch.sinks import FolderSink
-from dialogist.batch.sources import items_of, origins_of
+from dialogist.batch.places import FolderSink, items_of, origins_of
 from dialogist.batch.work import Opened
 from dialogist.formats import ReadOptions
 from dialogist.records import Dialogue, Summary

@@ -7,8 +7,7 @@ import pytest
 from tests.batch.works import First
 
 from dialogist.batch.job import JobPlan, run_job
-from dialogist.batch.sinks import FolderSink
-from dialogist.batch.sources import items_of, origins_of
+from dialogist.batch.places import FolderSink, items_of, origins_of
 from dialogist.formats import ReadOptions
 
 

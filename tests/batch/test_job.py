@@ -6,7 +6,7 @@ import pytest
 from tests.batch.conftest import Job, dialogue_line
 from tests.batch.works import First
 
-from dialogist.batch.sinks import FolderSink
+from dialogist.batch.places import FolderSink
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.files import alone_in
 

@@ -13,10 +13,18 @@ from pyarrow import parquet
 from tests.batch.conftest import Job, dialogue_line
 
 from dialogist.batch import job as job_module
-from dialogist.batch import sources
+from dialogist.batch import places
 from dialogist.batch.job import shards_of
-from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
-from dialogist.batch.sources import Since, items_of, kind_of, origins_of, shown_name
+from dialogist.batch.places import (
+    FolderSink,
+    Since,
+    TableSink,
+    UrlSink,
+    items_of,
+    kind_of,
+    origins_of,
+    shown_name,
+)
 from dialogist.batch.work import packed, unpacked
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem
@@ -146,7 +154,7 @@ def database(tmp_path, *statements):
 
 def test_a_table_is_read_by_its_key(tmp_path, monkeypatch):
     """Page by page, in the order of the primary key, whatever the order of the rows."""
-    monkeypatch.setattr(sources, "_PAGE", 2)
+    monkeypatch.setattr(places, "_PAGE", 2)
     values = ", ".join(f"({n}, 'Ann: I am {n}.')" for n in (5, 3, 1, 4, 2))
     url = database(
         tmp_path,
@@ -184,7 +192,7 @@ def test_rows_since(tmp_path, kind):
 
 def test_a_table_of_messages(tmp_path, monkeypatch):
     """Two columns are the key; a row is a message, and the flags are those of files."""
-    monkeypatch.setattr(sources, "_PAGE", 2)
+    monkeypatch.setattr(places, "_PAGE", 2)
     url = database(
         tmp_path,
         "create table said (ticket text, nr int, who text, body text, primary key (ticket, nr))",

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dialogist.batch.journal import MANIFEST, Journal, ShardDone, Totals
-from dialogist.batch.sinks import Sink, encoded_part
-from dialogist.batch.sources import SourceItem
+from dialogist.batch.places import Sink, SourceItem, encoded_part
 from dialogist.batch.work import (
     Engine,
     LocalPool,

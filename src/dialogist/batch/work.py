@@ -19,7 +19,7 @@ from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from dialogist.batch.sources import SourceItem
+from dialogist.batch.places import SourceItem
 from dialogist.errors import DialogistError, needs_extra
 from dialogist.formats import ReadProblem
 from dialogist.records import (

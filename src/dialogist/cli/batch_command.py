@@ -21,8 +21,7 @@ from dialogist.records import JSON, Dialogue, Sent, SummaryOptions, to_json
 if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
     from dialogist.batch.journal import Totals
-    from dialogist.batch.sinks import Sink
-    from dialogist.batch.sources import RecordOrigin, SourceItem
+    from dialogist.batch.places import RecordOrigin, Sink, SourceItem
     from dialogist.formats import ReadOptions
     from dialogist.summarizer import Summarizer
 
@@ -105,7 +104,7 @@ def batch(
     """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
     from dialogist.batch.job import JobPlan, run_job
     from dialogist.batch.journal import known_inputs
-    from dialogist.batch.sources import Since, items_of, origins_of, shown_name
+    from dialogist.batch.places import Since, items_of, origins_of, shown_name
     from dialogist.batch.work import SummaryWork
     from dialogist.summarizer import Summarizer
 
@@ -163,8 +162,7 @@ def _destination(
     output: str, state: Path | None, parts: Literal["jsonl", "parquet"]
 ) -> "tuple[Path, Sink]":
     """The folder of the journal, and where the parts go."""
-    from dialogist.batch.sinks import FolderSink, TableSink, UrlSink
-    from dialogist.batch.sources import kind_of, path_of
+    from dialogist.batch.places import FolderSink, TableSink, UrlSink, kind_of, path_of
 
     kind = kind_of(output)
     if kind == "path":
@@ -258,7 +256,7 @@ def _show_sample(
     count: int,
 ) -> int:
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
-    from dialogist.batch.sources import items_of
+    from dialogist.batch.places import items_of
     from dialogist.batch.work import record_line
     from dialogist.render import text_of
 

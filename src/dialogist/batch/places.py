@@ -1,14 +1,19 @@
-"""What a job reads: files, URLs and tables, as items in order.
+"""Where a job reads and writes: files, URLs and tables.
 
 ``calls/*.jsonl.gz``                a pattern, a file or a folder
 ``s3://bucket/calls/*.jsonl.gz``    anything that fsspec opens; its packages have to be there
 ``sqlite:///calls.db#calls``        a table, by the URL of SQLAlchemy and its name
+
+What is read becomes items in order. What is written are parts, as JSON lines or Parquet; a sink
+takes a part all or nothing, and again after an interruption: it then replaces itself.
 """
 
+import hashlib
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -16,7 +21,9 @@ from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
+from dialogist.batch.journal import MANIFEST, Parts, ShardDone
 from dialogist.errors import DataError, UsageError, needs_extra
+from dialogist.files import sha256_of, sync, temporary_for, writing
 from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.formats.readers import ENDINGS
 from dialogist.formats.source import found_file, json_lines, without_compression
@@ -170,7 +177,7 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
 def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
     """The files of a URL: itself, those that fit a pattern, or those in a folder."""
     files = file_system(given)
-    try:
+    with _telling(given, "read"):
         if any(sign in given for sign in "*?["):
             paths = sorted(files.glob(given))
         elif files.isdir(given):
@@ -185,27 +192,37 @@ def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
             raise DataError(f"{given}: no such file")
         if since is not None:
             oldest = since.when.timestamp()
-            paths = [path for path in paths if files.modified(path).timestamp() >= oldest]
+            try:
+                paths = [path for path in paths if files.modified(path).timestamp() >= oldest]
+            except NotImplementedError:
+                what = "--since: such files do not say when they changed"
+                raise UsageError(f"{given}: {what}") from None
         return [_remote(files, path) for path in paths]
-    except NotImplementedError:
-        raise UsageError(f"{given}: --since: such files do not say when they changed") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{given}: cannot be read: {error}") from None
 
 
 def _remote(files: Any, path: str) -> RecordOrigin:
     name = files.unstrip_protocol(path)
 
     def opened() -> BinaryIO:
-        try:
+        with _telling(name, "read"):
             file = files.open(path, "rb")
-        except OSError as error:
-            raise DataError(f"{name}: cannot be read: {error}") from None
         with suppress(AttributeError):
             file.name = name  # messages tell it, and its ending the format
         return cast(BinaryIO, file)
 
     return RecordOrigin(name, files.size(path), opened)
+
+
+@contextmanager
+def _telling(
+    place: str, done: str, errors: tuple[type[Exception], ...] = (OSError, ValueError)
+) -> Iterator[None]:
+    """Errors of a file system, or of a database, in one line of ours; ``done``: read, written."""
+    try:
+        yield
+    except errors as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{place}: cannot be {done}: {reason}") from None
 
 
 def file_system(url: str) -> Any:
@@ -255,8 +272,7 @@ def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
         raise UsageError(f"{shown}: --since COLUMN={since.when:%Y-%m-%d}: name the column to go by")
 
     def opened() -> BinaryIO:
-        rows = _Rows(_pages(engine, table, shown, since), shown)
-        return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
+        return cast(BinaryIO, _Rows(_pages(engine, table, shown, since), shown))
 
     return [RecordOrigin(shown, None, opened, form="jsonl")]
 
@@ -265,32 +281,23 @@ def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[
     """The rows of a table by its primary key, a page at a time: no row is read twice."""
     import sqlalchemy as sa
 
-    try:
-        table = sa.Table(name, sa.MetaData(), autoload_with=engine)
+    with _telling(shown, "read", (sa.exc.SQLAlchemyError,)), engine.connect() as connection:
+        try:
+            table = sa.Table(name, sa.MetaData(), autoload_with=engine)
+        except sa.exc.NoSuchTableError:
+            raise DataError(f"{shown}: there is no table of that name") from None
         key = list(table.primary_key.columns)
         if not key:
             raise DataError(f"{shown}: has no primary key, by which its rows are read in order")
-        recent = [] if since is None else [_is_recent(table, since, shown)]
-        last: tuple[Any, ...] | None = None
-        with engine.connect() as connection:
-            while True:
-                query = sa.select(table).where(*recent).order_by(*key).limit(_PAGE)
-                if last is not None:
-                    query = query.where(
-                        key[0] > last[0]
-                        if len(key) == 1
-                        else sa.tuple_(*key) > sa.tuple_(*map(sa.literal, last))
-                    )
-                rows = connection.execute(query).all()
-                if not rows:
-                    return
-                last = tuple(rows[-1]._mapping[column] for column in key)
-                yield json_lines(dict(row._mapping) for row in rows)
-    except sa.exc.NoSuchTableError:
-        raise DataError(f"{shown}: there is no table of that name") from None
-    except sa.exc.SQLAlchemyError as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{shown}: cannot be read: {reason}") from None
+        query = sa.select(table).order_by(*key).limit(_PAGE)
+        if since is not None:
+            query = query.where(_is_recent(table, since, shown))
+        page = query
+        while rows := connection.execute(page).all():
+            yield json_lines(dict(row._mapping) for row in rows)
+            last = [sa.literal(rows[-1]._mapping[column], column.type) for column in key]
+            is_later = key[0] > last[0] if len(key) == 1 else sa.tuple_(*key) > sa.tuple_(*last)
+            page = query.where(is_later)
 
 
 def _is_recent(table: Any, since: Since, shown: str) -> Any:
@@ -309,20 +316,197 @@ def _is_recent(table: Any, since: Since, shown: str) -> Any:
     return column >= values.get(kind, text.removesuffix(" 00:00:00"))
 
 
-class _Rows(io.RawIOBase):
+class _Rows:
     """Pieces of bytes as a file that is read once."""
 
     def __init__(self, pieces: Iterator[bytes], name: str) -> None:
         self.name = name
-        self._pieces, self._rest = pieces, b""
+        self._pieces = pieces
 
-    def readable(self) -> bool:
-        return True
+    def read(self, size: int) -> bytes:
+        """The next piece, whatever its ``size``; none at the end."""
+        return next(self._pieces, b"")
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as the next piece goes."""
-        while not self._rest and (piece := next(self._pieces, None)) is not None:
-            self._rest = piece
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
+
+Form = Literal["jsonl", "parquet"]
+"""How records are written."""
+
+_COLUMNS = ("id", "status", "reason", "text", "writer", "record")
+_GROUP_ROWS = 1_000  # of Parquet
+PART = "part-{:05d}.{}"
+"""The name of a part, of its number and form."""
+_PART = re.compile(r"part-\d{5,}\.(?:jsonl|parquet)")
+_OF_ANOTHER = (
+    "a part, but there is no journal of the job that made it: name a new place, or move it away"
+)
+
+
+def _row(line: str) -> dict[str, str]:
+    record = json.loads(line)
+    return {name: record.get(name, "") for name in _COLUMNS} | {"record": line}
+
+
+def encoded_part(lines: Sequence[str], form: Form) -> bytes:
+    """The bytes of a part; MissingExtraError where Parquet is asked for without pyarrow."""
+    if form == "jsonl":
+        return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    with needs_extra("writing Parquet", "scale"):
+        import pyarrow
+        from pyarrow import parquet
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS])
+    table = pyarrow.Table.from_pylist([_row(line) for line in lines], schema)
+    data = io.BytesIO()
+    parquet.write_table(table, data, row_group_size=_GROUP_ROWS, compression="zstd")
+    return data.getvalue()
+
+
+class FolderSink:
+    """Parts as files of the job's own folder."""
+
+    def __init__(self, folder: Path, form: Form = "jsonl") -> None:
+        self._folder, self.form = folder, form
+        encoded_part([], form)  # told before any work is done
+
+    def begin(self, new: bool) -> None:
+        if new and (parts := self._parts()):
+            raise UsageError(f"{parts[0]}: {_OF_ANOTHER}")
+
+    def clear(self, parts: Parts) -> None:
+        for part in parts:
+            (self._folder / PART.format(*part)).unlink(missing_ok=True)
+
+    def holds(self, shard: ShardDone) -> bool:
+        path = self._folder / PART.format(shard.number, self.form)
+        return path.is_file() and sha256_of(path) == shard.sha256
+
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
+        path = self._folder / PART.format(number, self.form)
+        with writing(path):
+            temporary = temporary_for(path)
+            temporary.write_bytes(data)
+            sync(temporary)
+            temporary.replace(path)
+            sync(self._folder)
+
+    def finish(self, manifest: Path) -> None:
+        """The manifest is there already."""
+
+    def _parts(self) -> list[Path]:
+        return [path for path in self._folder.glob("part-*") if _PART.fullmatch(path.name)]
+
+
+class UrlSink:
+    """Parts as files below a URL; the manifest comes last."""
+
+    def __init__(self, url: str, form: Form = "jsonl") -> None:
+        self._url, self.form = url.rstrip("/"), form
+        self._files = file_system(url)
+        encoded_part([], form)
+
+    def begin(self, new: bool) -> None:
+        if new and (parts := self._parts()):
+            raise UsageError(f"{parts[0]}: {_OF_ANOTHER}")
+
+    def clear(self, parts: Parts) -> None:
+        for name in (*(PART.format(*part) for part in parts), MANIFEST) if parts else ():
+            if self._files.exists(f"{self._url}/{name}"):
+                self._files.rm_file(f"{self._url}/{name}")
+
+    def holds(self, shard: ShardDone) -> bool:
+        path = f"{self._url}/{PART.format(shard.number, self.form)}"
+        with _telling(path, "read"):
+            try:
+                with self._files.open(path, "rb") as file:
+                    digest = hashlib.file_digest(file, "sha256")
+            except FileNotFoundError:
+                return False
+        return digest.hexdigest() == shard.sha256
+
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
+        self._put(PART.format(number, self.form), data)
+
+    def finish(self, manifest: Path) -> None:
+        self._put(manifest.name, manifest.read_bytes())
+
+    def _put(self, name: str, data: bytes) -> None:
+        with _telling(f"{self._url}/{name}", "written"):
+            self._files.makedirs(self._url, exist_ok=True)
+            self._files.pipe_file(f"{self._url}/{name}", data)
+
+    def _parts(self) -> list[str]:
+        with _telling(self._url, "read"):
+            self._files.invalidate_cache()
+            paths = sorted(self._files.glob(f"{self._url}/part-*"))
+        return [path for path in paths if _PART.fullmatch(path.rpartition("/")[2])]
+
+
+class TableSink:
+    """Records as rows of a table; a part is one transaction, and replaces what it was before."""
+
+    form: Form = "jsonl"
+
+    def __init__(self, given: str) -> None:
+        self._engine, name, self._shown = database_table(given)
+        import sqlalchemy as sa
+
+        self._sa = sa
+        self._telling = partial(_telling, self._shown, "written", (sa.exc.SQLAlchemyError,))
+        self._table = sa.Table(
+            name,
+            sa.MetaData(),
+            sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+            sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+            *(sa.Column(column, sa.Text) for column in _COLUMNS),
+        )
+
+    def begin(self, new: bool) -> None:
+        with self._telling():
+            is_ours = self._is_ours()
+            if is_ours is None:
+                self._table.create(self._engine)
+            elif not is_ours:
+                raise UsageError(f"{self._shown}: is a table of other columns: name a new one")
+            elif new:
+                with self._engine.connect() as connection:
+                    row = connection.execute(self._sa.select(self._table.c.part).limit(1)).first()
+                if row is not None:
+                    raise UsageError(f"{self._shown}: {_OF_ANOTHER}")
+
+    def clear(self, parts: Parts) -> None:
+        with self._telling(), self._engine.begin() as connection:
+            for number, _ in parts if self._is_ours() else ():
+                connection.execute(self._table.delete().where(self._table.c.part == number))
+
+    def holds(self, shard: ShardDone) -> bool:
+        rows = self._sa.select(self._table.c.record).where(self._table.c.part == shard.number)
+        with self._telling(), self._engine.connect() as connection:
+            lines = connection.scalars(rows.order_by(self._table.c.place)).all()
+        return hashlib.sha256(encoded_part(lines, self.form)).hexdigest() == shard.sha256
+
+    def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
+        rows = [{**_row(line), "part": number, "place": n} for n, line in enumerate(lines)]
+        with self._telling(), self._engine.begin() as connection:
+            connection.execute(self._table.delete().where(self._table.c.part == number))
+            connection.execute(self._table.insert(), rows)
+
+    def finish(self, manifest: Path) -> None:
+        """The table is complete; the manifest stays in the job's folder."""
+
+    def _is_ours(self) -> bool | None:
+        """Whether the table has our columns; None: there is none."""
+        inspected = self._sa.inspect(self._engine)
+        if not inspected.has_table(self._table.name):
+            return None
+        there = {column["name"] for column in inspected.get_columns(self._table.name)}
+        return there == set(self._table.columns.keys())
+
+
+Sink: TypeAlias = FolderSink | UrlSink | TableSink
+"""Where parts go. Calls of one job come from one process, one after the other.
+
+``begin``: a new job finds nothing of another one there. ``clear`` removes the parts that a journal
+names, and nothing else. ``holds``: whether the part of a shard is there with the bytes that its
+journal says. ``write`` puts a part there, its lines or their bytes. ``finish``: all parts are
+there. They raise UsageError where parts of another job are, DataError where something cannot be
+read or written.
+"""
