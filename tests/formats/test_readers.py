@@ -227,12 +227,12 @@ def test_csv_without_ids_asks_how_it_is_meant(read):
 
 
 def test_csv_columns(read):
-    text = "wer,was,fall\nAnn,hi,1\n"
+    text = "wer,was,fall\nAnn,hi,1\nBo,,1\n"
     with pytest.raises(DataError, match=r"no column .* \(columns found: wer, was, fall\)"):
         read(text, "t.csv")
     columns = {"speaker": "wer", "text": "was", "id": "fall"}
     (dialogue,) = read(text, "t.csv", columns=columns)
-    assert (dialogue.id, turns(dialogue)) == ("1", [("Ann", "hi")])
+    assert (dialogue.id, turns(dialogue)) == ("1", [("Ann", "hi"), ("Bo", "")])
     with pytest.raises(DataError, match="no column 'wo'"):
         read(text, "t.csv", columns={"speaker": "wo", "text": "was"})
 

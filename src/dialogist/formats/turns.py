@@ -114,7 +114,6 @@ _SPARE = ("type", "direction", "source", "channel", "mediachannel", "channellabe
 """Keys whose value is a speaker only where it is a role, or the number of a channel."""
 _LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
 _ID_ALONE = re.compile(r"\d{5,}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{24,}", re.IGNORECASE)
-_MENTION = re.compile(r"<@(?P<id>\w{1,40})(?:\|[^<>]{0,80})?>")
 
 
 class Person(NamedTuple):
@@ -161,7 +160,7 @@ class Participants:
             before = self.known.get(identity, Person())
             self.known[identity] = Person(identity, name or before.name, role or before.role)
 
-    def said(self, person: Person, labels: bool, is_program: bool) -> tuple[str, str]:
+    def name_and_role(self, person: Person, labels: bool, is_program: bool) -> tuple[str, str]:
         """The name and the role of who speaks."""
         known = self.known.get(person.id, Person())
         name, role = person.name or known.name, person.role or known.role
@@ -177,15 +176,6 @@ class Participants:
                 self.labels[key] = word if role and count == 1 else f"{word} {count}"
             name = self.labels[key]
         return name, role or role_of(name)
-
-    def in_words(self, text: str) -> str:
-        """A text with those who are mentioned by name."""
-
-        def named(match: re.Match[str]) -> str:
-            name = self.known.get(match["id"], Person()).name
-            return f"@{name}" if name else match[0]
-
-        return _MENTION.sub(named, text) if "<@" in text else text
 
 
 def person_of(value: Record, roles: Mapping[str, str] | None = None) -> Person:
@@ -295,9 +285,9 @@ class TurnReader:
         roles = {u.role for u in ordered} - {"system", ""}
         if "assistant" in roles or self.program.llm:
             prompts = ("system", "developer")
-            told = [u for u in ordered if u.role not in prompts or (is_ours and not u.speaker)]
-            self.leave_out("system prompts", len(ordered) - len(told))
-            return told
+            kept = [u for u in ordered if u.role not in prompts or (is_ours and not u.speaker)]
+            self.leave_out("system prompts", len(ordered) - len(kept))
+            return kept
         if roles - {"user"}:  # a notice of the chat
             return [replace(u, speaker="") if u.role == "system" else u for u in ordered]
         return ordered
@@ -309,12 +299,12 @@ class TurnReader:
             speaker, text = item["speaker"], item["text"]
             if isinstance(speaker, str) and isinstance(text, str):
                 return [Utterance(speaker, message_text(text), role_of(speaker))]
-        found: list[Utterance] = []
+        utterances: list[Utterance] = []
         waiting = [item]
         while waiting:
             each = waiting.pop()
             try:
-                found += self.utterances(each, where)
+                utterances += self.utterances(each, where)
             except BadRecord:
                 if each is item:
                     raise
@@ -322,7 +312,7 @@ class TurnReader:
             whole = unwrapped(each) if isinstance(each, dict) else {}
             for key in keys_of(whole, "replies"):
                 waiting += reversed(whole[key]) if isinstance(whole[key], list) else []
-        return found
+        return utterances
 
     def utterances(self, item: Any, where: str) -> list[Utterance]:
         """A turn as ``[speaker, text]``, an object, or text without a speaker, or a `BadRecord`."""
@@ -338,25 +328,25 @@ class TurnReader:
         speaker, role = self._speaker(item)
         text = self._text(item)
         # A notice tells of its speaker by name, as "Ann left the group." does.
-        rest = text.removeprefix(speaker) if text.startswith(f"{speaker} ") else text
-        if self.program.notice and re.fullmatch(self.program.notice, rest):
+        notice = self.program.notice
+        if notice and re.fullmatch(notice, text.removeprefix(speaker)):
             self.leave_out("notices")
             return []
         start, end = times_of(item, self.columns, self.program.unit)
         lists = (v for k in keys_of(item, "pieces") if isinstance(v := item[k], list))
         pieces: Any = next(lists, [])
-        found = [] if self.columns.get("text") else self.spoken(pieces, speaker, role, text)
-        spoken = [c for u in found for c in u.text if c.isalnum()]
-        if found and (not text or (len(found) > 1 and spoken == [*filter(str.isalnum, text)])):
-            return [replace(found[0], start=found[0].start if start is None else start), *found[1:]]
-        if found and not speaker:  # to whom most words were given
-            speaker = Counter(u.speaker for u in found for _ in u.text.split()).most_common(1)[0][0]
+        runs = [] if self.columns.get("text") else self.spoken(pieces, speaker, role, text)
+        letters = [c for run in runs for c in run.text if c.isalnum()]
+        if runs and (not text or (len(runs) > 1 and letters == [*filter(str.isalnum, text)])):
+            return [replace(runs[0], start=runs[0].start if start is None else start), *runs[1:]]
+        if runs and not speaker:  # to whom most words were given
+            speaker = Counter(u.speaker for u in runs for _ in u.text.split()).most_common(1)[0][0]
         if not text:
             text = _attached(item)
             if not text and self.program.doc:
                 self.leave_out("items without text")
                 return []
-            if not text and not keys_of(item, "text"):
+            if not text and not (self.columns.get("text") or keys_of(item, "text")):
                 raise BadRecord(f"{where} has {fields.missing_key('text', item)}")
         elif any(item[key] for key in keys_of(item, "attachments")):
             self.leave_out("attachments")
@@ -369,8 +359,8 @@ class TurnReader:
                 return INTERNAL_NOTES
         kinds = [str(item[k]) for k in keys_of(item, "kind") if isinstance(item[k], str | int)]
         what = next((_NOT_TOLD[k] for k in map(folded_key, kinds) if k in _NOT_TOLD), "")
-        for key, said in self.program.said.items():
-            if str(value_at(item, key, "")) not in map(str, said):
+        for key, values in self.program.said.items():
+            if str(value_at(item, key, "")) not in map(str, values):
                 return what or "notices"
         if any(item[key] not in (None, False, "", [], {}) for key in keys_of(item, "deleted")):
             return "deleted messages"
@@ -385,7 +375,7 @@ class TurnReader:
             text = message_content(value, key)
             if self.program.clean:
                 text = html.unescape(re.sub(self.program.clean, "", text))
-            text = self.people.in_words(message_text(text))
+            text = message_text(text)
             if text.strip():
                 text = html.unescape(text) if folded_key(key) == "plainbody" else text
                 return text.strip() if self.program.doc else text
@@ -397,8 +387,8 @@ class TurnReader:
         usual = ["speaker"] if item.get("speaker") == "" else keys_of(item, "speaker")
         person = Person()
         for key in usual if mapped is None else [mapped]:
-            found = self._person(value_at(item, key), key)
-            person = Person(person.id or found.id, found.name, person.role or found.role)
+            other = self._person(value_at(item, key), key)
+            person = Person(person.id or other.id, other.name, person.role or other.role)
             if person.name:
                 break
         role = self._role(item)
@@ -410,13 +400,13 @@ class TurnReader:
                     person = person._replace(name=person.name or word or self.people.other)
                 else:
                     person = person._replace(role=person.role or word)
-        name, known = self.people.said(person, self.program.labels, bool(self.program.doc))
+        name, known = self.people.name_and_role(person, self.program.labels, bool(self.program.doc))
         return name, role if role is not None else known
 
     def _role(self, item: Record) -> str | None:
         """The role that is given; it is kept as it is, even empty: so what we write is read."""
         key = self.columns.get("role") or next(iter(keys_of(item, "role")), "")
-        value = value_at(item, key) if key else None
+        value = value_at(item, key)
         if not isinstance(value, str):
             return None
         is_ours = key == "role" and not self.program.doc
@@ -460,7 +450,7 @@ class TurnReader:
         tokens = whole.split()
         texts = tokens if len(tokens) == len(items) else [*map(_piece, items)]
         is_glued = any(text[:1].isspace() or text[-1:].isspace() for text in texts)
-        told: list[tuple[str, str, float | None, float | None]] = []
+        spoken: list[tuple[str, str, float | None, float | None]] = []
         now = ""
         for item, text in zip(items, texts, strict=True):
             if what := _NOT_TOLD.get(folded_key(str(item.get("type")))):
@@ -468,10 +458,10 @@ class TurnReader:
             elif text:
                 is_sign = item.get("type") in ("spacing", "punctuation", "punct")
                 now = now if is_sign else self._speaker(item)[0] or now
-                told.append((now, text, *times_of(item, {}, self.program.unit)))
-        first = next((name for name, *_ in told if name), "")
+                spoken.append((now, text, *times_of(item, {}, self.program.unit)))
+        first = next((name for name, *_ in spoken if name), "")
         utterances = []
-        for name, run in groupby(told, key=lambda word: word[0] or first):
+        for name, run in groupby(spoken, key=lambda word: word[0] or first):
             words = [*run]
             texts = [w[1] for w in words]
             text = "".join(texts).strip() if is_glued else _spaced(texts)
@@ -496,8 +486,8 @@ def unwrapped(item: Record) -> dict[str, Any]:
         if isinstance(inner, list) and folded_key(key) in ("alternatives", "nbest"):
             inner = inner[0] if inner else None
         if isinstance(inner, dict) and keys_of(inner, "text"):
-            own = (item[k] for k in keys_of(item, "text") if k != key)
-            if not any(isinstance(value, str) and value for value in own):
+            outer = (item[k] for k in keys_of(item, "text") if k != key)
+            if not any(isinstance(value, str) and value for value in outer):
                 whole = {**{k: v for k, v in whole.items() if k != key}, **inner}
     return whole
 
@@ -514,11 +504,11 @@ def _attached(item: Record) -> str:
         value: Any = item[key]
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, dict):
-                told = [message_content(each[k], k) for k in _text_keys(each)]
+                words = [message_content(each[k], k) for k in _text_keys(each)]
                 names = (each[k] for k in keys_of(each, "file_name"))
                 name = next((n for n in names if isinstance(n, str) and n), key.rstrip("s"))
-                is_text = key in _TEXTS_APART and any(told) and not each.get("fileName")
-                texts += told if is_text else [f"[{name.rpartition('/')[2] or key}]"]
+                is_text = key in _TEXTS_APART and any(words) and not each.get("fileName")
+                texts += words if is_text else [f"[{name.rpartition('/')[2] or key}]"]
             elif isinstance(each, str) and each and not each.startswith("(File"):
                 texts.append(f"[{each.rpartition('/')[2][:_LONGEST_TIME] or key}]")
     return "\n".join(filter(None, dict.fromkeys(texts)))
