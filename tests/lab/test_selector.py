@@ -1,5 +1,6 @@
 """Training of the selector: what dialogues teach, and that it learns it."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from dialogist.highlights.network import BUNDLED, read_network
 from dialogist.highlights.section_network import OUTPUTS, SectionChances
 from dialogist.highlights.selection import select
 from dialogist_lab.selector import selector_training
-from dialogist_lab.selector.marks import holds, needed, read_marked
+from dialogist_lab.selector.marks import Spans, holds, needed, read_marked
 from dialogist_lab.selector.selector_training import train_selector, worth_of
-from dialogist_lab.selector.sgd_marks import sgd_state
+from dialogist_lab.selector.sgd_marks import read_sgd
 
 _TURNS = [
     ["Ann", "My boiler drips."],
@@ -112,12 +113,18 @@ def test_the_tool_computes_what_was_trained(
     np.testing.assert_allclose(worth.changed, changed.sigmoid(), atol=5e-3)
 
 
-def test_what_the_user_changes_in_sgd_is_stale() -> None:
+def test_what_the_user_changes_in_sgd_is_stale(tmp_path: Path) -> None:
     turns = [
-        {"s": "USER", "t": "A table for two", "a": [["Eat", [["INFORM", "seats", ["2"]]]]]},
-        {"s": "USER", "t": "No, for three", "a": [["Eat", [["INFORM", "seats", ["3"]]]]]},
-        {"s": "SYSTEM", "t": "Booked", "a": [["Eat", [["NOTIFY_SUCCESS", "", []]]]]},
+        {"s": "USER", "t": "A table, um, for two", "a": [["Eat", [["INFORM", "seats", ["2"]]]]]},
+        {"s": "USER", "t": "No, um, for three", "a": [["Eat", [["INFORM", "seats", ["3"]]]]]},
+        {"s": "SYSTEM", "t": "Booked it", "a": [["Eat", [["NOTIFY_SUCCESS", "", []]]]]},
     ]
-    state = sgd_state(turns)
-    assert state.facts() == {"Eat.seats": {"3"}}
-    assert state.outcomes == [2]
+    path = tmp_path / "sgd.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps({"id": "1", "turns": turns}).encode()))
+    [marked] = read_sgd(path, 1, 1)
+
+    def said(spans: Spans) -> list[str]:
+        return [marked.reading.units[i].text for span in spans for i in span]
+
+    assert [said(fact.spans)[0].split()[-1] for fact in marked.facts] == ["three", "it"]
+    assert [said(spans)[0].split()[-1] for spans in marked.stale] == ["two"]

@@ -184,14 +184,12 @@ def _record(record: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
             best = max(own, key=lambda i: (reading.has(i, *_TELLING), reading.units[i].words, -i))
             keys += [best] if best not in keys else []
     units = [(i, True) for i in keys] + [(i, False) for i in sorted(wrong.difference(keys))]
-    statements = [
-        {
-            "key": is_key,
-            "type": "" if is_key else "stale",
-            "spans": [[reading.units[i].turn, reading.units[i].text]],
-        }
-        for i, is_key in units
-    ]
+    statements = []
+    for i, is_key in units:
+        unit = reading.units[i]
+        words = turns[unit.turn][1][unit.start : unit.end]  # its own text lacks fillers
+        kind = "" if is_key else "stale"
+        statements.append({"key": is_key, "type": kind, "spans": [[unit.turn, words]]})
     return {"id": f"sgd-{record['id']}", "turns": turns, "statements": statements}
 
 
