@@ -67,6 +67,10 @@ class Symbols:
     size: int
     placeholders: tuple[int, ...] = ()
 
+    def known(self, ids: Tensor) -> Tensor:
+        """The unknown token for words that are told apart: what a table can be asked for."""
+        return ids.masked_fill(ids >= self.size, self.unk)
+
 
 class DecodingOptions(Config):
     """Options of search.
@@ -126,7 +130,7 @@ def search(
     sums = torch.zeros(len(owner), device=owner.device)
     done: dict[int, Hypothesis] = {}
     while len(owner):
-        log_probs, state = model.step(_as_input(tokens, symbols), state)
+        log_probs, state = model.step(symbols.known(tokens), state)
         scores = rules.apply(log_probs, prefix, owner)
         if options.strategy == "greedy":
             tokens = scores.argmax(dim=1)
@@ -168,7 +172,7 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
     sums = torch.full((len(alive), width), NEVER, device=device)
     sums[:, 0] = 0.0
     for length in range(1, options.max_tokens + 1):
-        log_probs, state = model.step(_as_input(tokens, symbols), state)
+        log_probs, state = model.step(symbols.known(tokens), state)
         scores = rules.apply(log_probs, prefix, alive.repeat_interleave(width))  # (1)
         size = scores.shape[1]
         totals = (sums.view(-1, 1) + scores).view(len(alive), width * size)
@@ -201,11 +205,6 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
         state = state.select(rows)
         prefix = torch.cat([prefix[rows], tokens[:, None]], dim=1)
     return [h if h is not None else Hypothesis((), NEVER, NEVER, False) for h in best]
-
-
-def _as_input(tokens: Tensor, symbols: Symbols) -> Tensor:
-    """What a model is fed for chosen tokens (N,): a copied unknown word is the unknown token."""
-    return tokens.masked_fill(tokens >= symbols.size, symbols.unk)
 
 
 class _Rules:

@@ -15,6 +15,7 @@ from dialogist_lab.models.generator import (
     Batch,
     Generator,
     ModelConfig,
+    Plan,
     config_of_kind,
 )
 from dialogist_lab.papers.hierarchical import (
@@ -23,7 +24,7 @@ from dialogist_lab.papers.hierarchical import (
     UtteranceLayout,
     softmax_within,
 )
-from dialogist_lab.papers.leader_writer import LeaderWriter, plan_of
+from dialogist_lab.papers.leader_writer import LeaderWriter
 from dialogist_lab.papers.recurrent import AdditiveAttention, initialise_lstm
 
 SYMBOLS = Symbols(pad=0, unk=3, bos=1, eos=2, size=20)
@@ -226,7 +227,7 @@ def test_the_pointer_chooses_an_utterance_and_a_token_in_it() -> None:
 
 def sub_summaries(model: LeaderWriter, key_points: list[int]) -> list[Tensor]:
     """How the Writer would begin about given key points of one dialogue."""
-    plan = plan_of([key_points], torch.device("cpu"))
+    plan = Plan.of([key_points], [()] * len(key_points), SYMBOLS)
     memory = model.encoder(batch_of(TWICE))
     state = model.start_writer(memory, plan, model.lead(memory, plan)[1])
     first, _ = model.writer.step(torch.ones(len(key_points), dtype=torch.int64), state)

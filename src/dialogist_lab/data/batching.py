@@ -21,14 +21,7 @@ from dialogist.config import Config
 from dialogist_lab.data.preparation import Example, Limits
 from dialogist_lab.data.vocabulary import Tokenizer
 from dialogist_lab.decoding import Symbols
-from dialogist_lab.models.generator import (
-    FIRST_KEY_POINT,
-    PLAN_BOS,
-    PLAN_EOS,
-    PLAN_PAD,
-    Batch,
-    Plan,
-)
+from dialogist_lab.models.generator import FIRST_KEY_POINT, Batch, Plan, forced, padded
 
 Lengths: TypeAlias = NDArray[np.int32]
 """(pairs, 2): the lengths of each pair's source and target in tokens, begin and end in."""
@@ -132,15 +125,15 @@ def _enclosed(
 
 def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:
     """Pad to the longest of the batch; masks are made here and nowhere else."""
-    copied, source_mask = _padded([pair.source for pair in pairs], symbols.pad)
-    target, target_mask = _padded([pair.target for pair in pairs], symbols.pad)
+    copied, source_mask = padded([pair.source for pair in pairs], symbols.pad)
+    target_in, target_out, target_mask = forced([pair.target for pair in pairs], symbols)
     extra = max(0, int(copied.max()) + 1 - symbols.size)
     return Batch(
-        source=_known(copied, symbols),
+        source=symbols.known(copied),
         source_mask=source_mask,
-        target_in=_known(target[:, :-1], symbols),
-        target_out=target[:, 1:],
-        target_mask=target_mask[:, 1:],
+        target_in=target_in,
+        target_out=target_out,
+        target_mask=target_mask,
         utterance=_utterances(pairs, copied.shape[1], symbols.eos),
         copied=copied if extra else None,
         extra=extra,
@@ -149,30 +142,13 @@ def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:
 
 
 def _plan(pairs: Sequence[EncodedPair], symbols: Symbols) -> Plan:
-    """Key points and sub-summaries (see `Plan`), each sub-summary as a target of its own."""
-    key_points, mask = _padded([(PLAN_BOS, *p.key_points, PLAN_EOS) for p in pairs], PLAN_PAD)
-    counts = torch.tensor([len(pair.key_points) for pair in pairs])
+    """The key points of each target, and each sub-summary as a target of its own."""
     parts = [
         (symbols.bos, *pair.target[start:end], symbols.eos)
         for pair in pairs
         for start, end in pairwise((1, *pair.ends))
     ]
-    target, target_mask = _padded(parts, symbols.pad)
-    return Plan(
-        key_points_in=key_points[:, :-1],
-        key_points_out=key_points[:, 1:],
-        key_points_mask=mask[:, 1:],
-        owner=torch.arange(len(pairs)).repeat_interleave(counts),
-        place=torch.cat([torch.arange(count) for count in counts.tolist()]),
-        target_in=_known(target[:, :-1], symbols),
-        target_out=target[:, 1:],
-        target_mask=target_mask[:, 1:],
-    )
-
-
-def _known(ids: Tensor, symbols: Symbols) -> Tensor:
-    """The unknown token for words that are told apart: what a table can be asked for."""
-    return ids.masked_fill(ids >= symbols.size, symbols.unk)
+    return Plan.of([pair.key_points for pair in pairs], parts, symbols)
 
 
 def _utterances(pairs: Sequence[EncodedPair], width: int, eos: int) -> Tensor:
@@ -183,15 +159,6 @@ def _utterances(pairs: Sequence[EncodedPair], width: int, eos: int) -> Tensor:
         for number, start in enumerate(pair.starts):
             row[start:end] = number
     return torch.from_numpy(result)
-
-
-def _padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """(B, longest) int64, and True where real."""
-    result = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
-    for i, row in enumerate(rows):
-        result[i, : len(row)] = row
-    lengths = np.array([len(row) for row in rows])[:, None]
-    return torch.from_numpy(result), torch.from_numpy(np.arange(result.shape[1]) < lengths)
 
 
 @dataclass(frozen=True)  # no slots: they leave no room for what is cached

@@ -13,11 +13,12 @@ Shapes, for the whole laboratory:
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,6 +29,22 @@ from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, 
 PLAN_PAD, PLAN_BOS, PLAN_EOS = 0, 1, 2
 FIRST_KEY_POINT = 3
 """Ids of key points: padding, begin, end, then the labels in their rule pack's order."""
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+    """Rows of ids -> (N, longest) int64, padded at the right, and True where real."""
+    lengths = np.array([len(row) for row in rows])[:, None]
+    ids = np.full((len(rows), lengths.max()), pad, dtype=np.int64)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    return torch.from_numpy(ids), torch.from_numpy(np.arange(ids.shape[1]) < lengths)
+
+
+def forced(rows: Sequence[Sequence[int]], symbols: Symbols) -> tuple[Tensor, Tensor, Tensor]:
+    """What teacher forcing takes of N texts, begin symbols in: the decoder's input (N, T), what it
+    shall predict (N, T), and True where that is real."""
+    ids, real = padded(rows, symbols.pad)
+    return symbols.known(ids[:, :-1]), ids[:, 1:], real[:, 1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +70,22 @@ class Plan(_Tensors):
     target_in: Tensor  # (R, T) token ids, the begin symbol first
     target_out: Tensor  # (R, T) the end symbol last
     target_mask: Tensor  # (R, T) True where ``target_out`` is real
+
+    @classmethod
+    def of(
+        cls, plans: Sequence[Sequence[int]], texts: Sequence[Sequence[int]], symbols: Symbols
+    ) -> "Plan":
+        """Of each dialogue's key points (ids), and all their texts, begin symbols in."""
+        key_points, real = padded([(PLAN_BOS, *ids, PLAN_EOS) for ids in plans], PLAN_PAD)
+        counts = [len(ids) for ids in plans]
+        return cls(
+            key_points[:, :-1],
+            key_points[:, 1:],
+            real[:, 1:],
+            torch.arange(len(plans)).repeat_interleave(torch.tensor(counts)),
+            torch.cat([torch.arange(count) for count in counts]),
+            *forced(texts, symbols),
+        )
 
 
 @dataclass(frozen=True, slots=True)

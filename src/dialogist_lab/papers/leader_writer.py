@@ -71,25 +71,6 @@ def plan_symbols(labels: int) -> Symbols:
     return Symbols(PLAN_PAD, PLAN_PAD, PLAN_BOS, PLAN_EOS, FIRST_KEY_POINT + labels)
 
 
-def plan_of(sequences: Sequence[Sequence[int]], device: torch.device) -> Plan:
-    """A `Plan` of key-point sequences (ids) without sub-summaries."""
-    longest = max(map(len, sequences))
-    rows = [[PLAN_BOS, *ids, PLAN_EOS, *[PLAN_PAD] * (longest - len(ids))] for ids in sequences]
-    padded = torch.tensor(rows, device=device)
-    counts = torch.tensor([len(ids) for ids in sequences], device=device)
-    nothing = padded.new_empty((int(counts.sum()), 0))
-    return Plan(
-        key_points_in=padded[:, :-1],
-        key_points_out=padded[:, 1:],
-        key_points_mask=torch.arange(longest + 1, device=device) <= counts[:, None],
-        owner=torch.arange(len(sequences), device=device).repeat_interleave(counts),
-        place=torch.cat([torch.arange(len(ids), device=device) for ids in sequences]),
-        target_in=nothing,
-        target_out=nothing,
-        target_mask=nothing.bool(),
-    )
-
-
 class LeaderWriter(Generator):
     """Hierarchical encoder, Leader, Writer."""
 
@@ -154,7 +135,9 @@ class LeaderWriter(Generator):
         )
         names = plan_symbols(self.config.key_points)
         plans = search(self.leader, self.leader.start(memory), batch.source, planning, names)
-        plan = plan_of([hypothesis.tokens for hypothesis in plans], batch.source.device)
+        key_points = [hypothesis.tokens for hypothesis in plans]
+        unwritten = [()] * sum(map(len, key_points))
+        plan = Plan.of(key_points, unwritten, symbols).to(batch.source.device)
         _, hidden = self.lead(memory, plan)
         state = self.start_writer(memory, plan, hidden)
         texts = iter(search(self.writer, state, batch.source[plan.owner], options, symbols))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
-from dialogist_lab.models.generator import Outputs
+from dialogist_lab.models.generator import Outputs, forced
 
 
 def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
@@ -73,20 +73,10 @@ def draw_samples(
         for strategy, texts in hypotheses.items()
     }
     samples = hypotheses["sample"]
-    ids = [[*h.tokens, *([symbols.eos] if h.finished else [])] for h in samples]
-    longest = max(map(len, ids))
-    padded = [[*row, *[symbols.pad] * (longest - len(row))] for row in ids]
-    out = torch.tensor(padded, device=source.device)
-    first = torch.full_like(out[:, :1], symbols.bos)
-    known = out.masked_fill(out >= symbols.size, symbols.unk)  # no table has a row for the others
-    lengths = torch.tensor([len(row) for row in ids], device=source.device)
-    return Samples(
-        rewards["greedy"] - rewards["sample"],
-        float(rewards["sample"].mean()),
-        torch.cat([first, known[:, :-1]], dim=1),
-        out,
-        torch.arange(longest, device=source.device) < lengths[:, None],
-    )
+    texts = [(symbols.bos, *h.tokens, *[symbols.eos] * h.finished) for h in samples]
+    targets = (part.to(source.device) for part in forced(texts, symbols))
+    gap = rewards["greedy"] - rewards["sample"]
+    return Samples(gap, float(rewards["sample"].mean()), *targets)
 
 
 @contextmanager
