@@ -228,15 +228,15 @@ class MultiHeadAttention(nn.Module):
         return KeyValue(self._split(self.key(memory)), self._split(self.value(memory)))
 
     def forward(
-        self, x: Tensor, memory: KeyValue, visible: Tensor | None, need_weights: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
-        """(N, T, D) attends to ``memory``: (N, T, D) and, if needed, the weights (N, H, T, S)."""
+        self, x: Tensor, memory: KeyValue, visible: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """(N, T, D) attends to ``memory``: (N, T, D), and the weights (N, H, T, S)."""
         query = self._split(self.query(x))
         weights = attention_weights(query, memory.key, visible)
         used: Tensor = self.dropout(weights)
         blended = used @ memory.value  # (N, H, T, d_k)
         attended: Tensor = self.output(blended.transpose(1, 2).flatten(2))
-        return attended, weights if need_weights else None
+        return attended, weights
 
     def _split(self, x: Tensor) -> Tensor:
         """(N, T, H * d_k) -> (N, H, T, d_k), contiguous: products are twice as fast then."""
@@ -297,12 +297,10 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(shape)
         self.norm1, self.norm2 = shape.layer_norm(), shape.layer_norm()
 
-    def forward(
-        self, x: Tensor, visible: Tensor, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """(B, S, D), boolean (B, 1, 1, S) -> (B, S, D) and, if needed, weights (B, H, S, S)."""
+    def forward(self, x: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, S, D), boolean (B, 1, 1, S) -> (B, S, D) and weights (B, H, S, S)."""
         y = self.norm1(x) if self.pre_norm else x
-        attended, weights = self.attention(y, self.attention.project(y), visible, need_weights)
+        attended, weights = self.attention(y, self.attention.project(y), visible)
         x = self.attention_dropout.added(x, attended)
         if self.pre_norm:
             return self.feed_forward(self.norm2(x), x), weights
@@ -332,29 +330,25 @@ class DecoderLayer(nn.Module):
         self.norm3 = None if shape.reuse_second_norm else shape.layer_norm()
 
     def forward(
-        self,
-        x: Tensor,
-        cache: LayerCache,
-        visible: tuple[Tensor | None, Tensor],
-        need_weights: bool,
-    ) -> tuple[Tensor, LayerCache, tuple[Tensor | None, Tensor | None]]:
+        self, x: Tensor, cache: LayerCache, visible: tuple[Tensor | None, Tensor]
+    ) -> tuple[Tensor, LayerCache, tuple[Tensor, Tensor]]:
         """One layer over all positions, or over the newest one with the past in ``cache``.
 
         ``visible``: of its own positions, (T, T) or None for all, and of the memory, (N, 1, 1, S).
 
         Returns:
-            (N, T, D), the cache with these positions appended, and, if needed, the weights of block
-            1 (N, H, T, T_past + T) and block 2 (N, H, T, S).
+            (N, T, D), the cache with these positions appended, and the weights of block 1
+            (N, H, T, T_past + T) and block 2 (N, H, T, S).
         """
         norm3 = self.norm3 or self.norm2
         y = self.norm1(x) if self.pre_norm else x
         own = self.self_attention.project(y)
         past = own if cache.past is None else cache.past.append(own)
-        attended, block1 = self.self_attention(y, past, visible[0], need_weights)
+        attended, block1 = self.self_attention(y, past, visible[0])
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
-        attended, block2 = self.cross_attention(y, cache.memory, visible[1], need_weights)
+        attended, block2 = self.cross_attention(y, cache.memory, visible[1])
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm2(x)
         x = self.feed_forward(norm3(x) if self.pre_norm else x, x)
@@ -376,7 +370,7 @@ class TransformerEncoder(nn.Module):
         self, x: Tensor, real: Tensor, need_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """(B, S, D) embedded, True where real (B, S) -> memory (B, S, D) and, if needed, every
-        layer's weights (B, H, S, S).
+        layer's weights (B, H, S, S): they are much to hold.
 
         On a CPU sequences of like lengths go through the layers together, lest most be padding.
         """
@@ -394,8 +388,9 @@ class TransformerEncoder(nn.Module):
     def _layers(self, x: Tensor, real: Tensor, need_weights: bool) -> tuple[Tensor, list[Tensor]]:
         weights: list[Tensor] = []
         for layer in self.layers:
-            x, layer_weights = layer(x, real[:, None, None, :], need_weights)
-            weights += [] if layer_weights is None else [layer_weights]
+            x, layer_weights = layer(x, real[:, None, None, :])
+            if need_weights:
+                weights.append(layer_weights)
         return self.final_norm(x), weights
 
 
@@ -434,9 +429,9 @@ class TransformerDecoder(nn.Module):
         caches: list[LayerCache] = []
         weights: dict[str, Tensor] = {}
         for i, (layer, cache) in enumerate(zip(self.layers, state.caches, strict=True), start=1):
-            x, cache, (block1, block2) = layer(x, cache, (own, state.visible), need_weights)
+            x, cache, (block1, block2) = layer(x, cache, (own, state.visible))
             caches.append(cache)
-            if block1 is not None and block2 is not None:
+            if need_weights:
                 weights[f"decoder_layer{i}_block1_self_att"] = block1
                 weights[f"decoder_layer{i}_block2_decenc_att"] = block2
         after = replace(state, caches=tuple(caches), position=state.position + length)
