@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dialogist_lab.data.batching import collate
 from dialogist_lab.models import vocabulary_output
 from dialogist_lab.models.generator import Batch
-from dialogist_lab.models.vocabulary_output import LogProbs, VocabularyProjection
+from dialogist_lab.models.vocabulary_output import LogProbs
 from dialogist_lab.training.objective import CrossEntropy
 
 
@@ -23,7 +23,7 @@ def test_own_loss_and_gradients_are_those_of_log_softmax(
 ) -> None:
     monkeypatch.setattr(vocabulary_output, "_PIECE", 1)  # many pieces
     torch.manual_seed(1)
-    layer = VocabularyProjection(32, 300)
+    layer = nn.Linear(32, 300)
     hidden = (3 * torch.randn(150, 32)).requires_grad_()
     targets = torch.randint(300, (150,))
     weights = torch.rand(150)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
+from torch import Tensor, nn
 
 from dialogist_lab.decoding import State
 from dialogist_lab.models.generator import (
@@ -39,7 +39,6 @@ from dialogist_lab.models.vocabulary_output import (
     LogProbs,
     Pointer,
     PointerLogProbs,
-    VocabularyProjection,
 )
 
 
@@ -127,7 +126,7 @@ class Transformer(Generator):
         self.target = TokenEmbedding(target, config.target_positions, width, config.dropout)
         self.encoder = TransformerEncoder(config.encoder_layers, shape)
         self.decoder = TransformerDecoder(config.decoder_layers, shape)
-        self.output = VocabularyProjection(width, vocabulary)
+        self.output = nn.Linear(width, vocabulary)
         self.pointer = Pointer(width) if config.pointer else None
         for module in self.modules():
             initialise_module(module, config.initialisation)

@@ -227,9 +227,7 @@ class MultiHeadAttention(nn.Module):
         """(N, S, D) -> keys and values of every head."""
         return KeyValue(self._split(self.key(memory)), self._split(self.value(memory)))
 
-    def forward(
-        self, x: Tensor, memory: KeyValue, visible: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, memory: KeyValue, visible: Tensor | None) -> tuple[Tensor, Tensor]:
         """(N, T, D) attends to ``memory``: (N, T, D), and the weights (N, H, T, S)."""
         query = self._split(self.query(x))
         weights = attention_weights(query, memory.key, visible)

@@ -23,13 +23,6 @@ _NOTHING = 1e-30
 """A probability that stands for none where its logarithm is taken."""
 
 
-class VocabularyProjection(nn.Linear):
-    """The output layer (V, D)."""
-
-    def __init__(self, width: int, vocabulary: int) -> None:
-        super().__init__(width, vocabulary)
-
-
 class DenseLogProbs:
     """The distributions at M positions of which all logits (M, V) are there."""
 
@@ -58,8 +51,8 @@ class DenseLogProbs:
 class LogProbs(DenseLogProbs):
     """The distributions at M positions over V words, computed only as far as they are asked for."""
 
-    def __init__(self, projection: VocabularyProjection, hidden: Tensor) -> None:
-        """``hidden``: (M, D)."""
+    def __init__(self, projection: nn.Linear, hidden: Tensor) -> None:
+        """``projection``: the output layer (V, D). ``hidden``: (M, D)."""
         self.size = projection.out_features
         self._projection = projection
         self._hidden = hidden.to(working_type(hidden.device))  # a GPU's norms give fp32

@@ -37,7 +37,6 @@ from dialogist_lab.models.vocabulary_output import (
     Copies,
     LogProbs,
     PointerLogProbs,
-    VocabularyProjection,
 )
 
 
@@ -267,7 +266,7 @@ class UtteranceDecoder(nn.Module):
         super().__init__()
         self.embedding = TokenEmbedding(table, positions, config.width, config.dropout)
         self.decoder = TransformerDecoder(layers, config.layer_shape())
-        self.output = VocabularyProjection(config.width, table.num_embeddings)
+        self.output = nn.Linear(config.width, table.num_embeddings)
         self.pointer = HierarchicalPointer(config.width) if pointer else None
 
     def start(self, memory: HierarchicalMemory, begin: Tensor | None = None) -> DecoderState:

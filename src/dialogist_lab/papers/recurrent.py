@@ -23,7 +23,6 @@ from dialogist_lab.models.vocabulary_output import (
     Copies,
     LogProbs,
     PointerLogProbs,
-    VocabularyProjection,
 )
 
 LayerHidden: TypeAlias = tuple[Tensor, Tensor]
@@ -235,7 +234,7 @@ class Recurrent(Generator):
         self.gate = nn.Linear(attended + hidden + embedding, 1) if config.pointer else None
         self.readout = nn.Linear(hidden + attended, hidden) if attended else None
         self.dropout = Dropout(config.dropout)
-        self.output = VocabularyProjection(hidden, vocabulary)
+        self.output = nn.Linear(hidden, vocabulary)
         for module in self.modules():
             if isinstance(module, nn.LSTM):
                 initialise_lstm(module)
