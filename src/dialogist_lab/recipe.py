@@ -16,7 +16,7 @@ from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
 from dialogist_lab.models.generator import MODELS, ModelConfig, RecipeLimits, config_of_kind
 from dialogist_lab.models.transformer import TransformerConfig
-from dialogist_lab.training.objective import OBJECTIVES, CrossEntropyConfig, ObjectiveConfig
+from dialogist_lab.training.objective import OBJECTIVES, CrossEntropy, Objective
 from dialogist_lab.training.trainer import TrainingConfig
 
 _EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
@@ -91,9 +91,9 @@ class Recipe(Config):
     start: str | None = None
     continues: str | None = None
     objective: Annotated[
-        SerializeAsAny[ObjectiveConfig],
-        BeforeValidator(config_of_kind(ObjectiveConfig, OBJECTIVES, "cross-entropy")),
-    ] = CrossEntropyConfig()
+        SerializeAsAny[Objective],
+        BeforeValidator(config_of_kind(Objective, OBJECTIVES, "cross-entropy")),
+    ] = CrossEntropy()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: DecodingOptions = DecodingOptions()

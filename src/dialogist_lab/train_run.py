@@ -162,8 +162,7 @@ def _train(
         reporter.note(use_vectors(model, tokenizer, path, recipe.training.seed))
     weights = sum(p.numel() for p in model.parameters())
     reporter.note(f"{weights:,} parameters, vocabulary {len(tokenizer):,}")
-    objective = recipe.objective.build(tokenizer.symbols)
-    trainer = Trainer(model, objective, train, recipe.training, run, reporter)
+    trainer = Trainer(model, recipe.objective, train, recipe.training, run, reporter)
     measured = [d for d in dev if d.references][: recipe.validation.dev_examples]
     trained = TrainedModel(recipe, preparation, tokenizer, model, device)
 
@@ -171,7 +170,7 @@ def _train(
         metrics: dict[str, float] = {}
         samples: list[dict[str, Any]] = []
         if dev_data.pairs:
-            metrics["dev_loss"] = mean_loss(model, objective, dev_data, device)
+            metrics["dev_loss"] = mean_loss(model, recipe.objective, dev_data, device)
         if measured and (
             epoch % recipe.validation.rouge_every == 0 or epoch == recipe.training.epochs
         ):
@@ -253,7 +252,7 @@ def mean_loss(
     """The objective's ``nll`` as a mean over ``data``: cross-entropy without label smoothing."""
     total, count = 0.0, 0
     for indices in TokenBucketConfig().plan(data.lengths, seed=0, epoch=0):
-        loss = objective(model, data.batch(indices).to(device))
+        loss = objective(model, data.batch(indices).to(device), data.symbols)
         total += loss.terms["nll"]
         count += loss.count
     return total / count

@@ -10,13 +10,11 @@ from rouge_score.rouge_scorer import RougeScorer
 from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.decoding import Hypothesis, Symbols
 from dialogist_lab.models.generator import Batch
-from dialogist_lab.papers import self_critical
+from dialogist_lab.papers import leader_writer
 from dialogist_lab.papers.leader_writer import (
     LeaderWriter,
     LeaderWriterConfig,
-    LeaderWriterLossConfig,
-)
-from dialogist_lab.papers.self_critical import (
+    LeaderWriterLoss,
     dialogue_means,
     draw_samples,
     rouge_l,
@@ -34,7 +32,7 @@ def hypothesis(*tokens: int, finished: bool = True) -> Hypothesis:
     return Hypothesis(tokens, 0.0, 0.0, finished)
 
 
-def leader_writer() -> LeaderWriter:
+def small_model() -> LeaderWriter:
     torch.manual_seed(0)
     sizes = {"embedding": 8, "width": 8, "heads": 2, "feed_forward": 8, "key_points": 3}
     layers = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 1, "leader_layers": 1}
@@ -62,7 +60,7 @@ def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
         "greedy": [hypothesis(7, 8), hypothesis(7), hypothesis()],
         "sample": [hypothesis(7, 13), hypothesis(8, finished=False), hypothesis()],
     }
-    monkeypatch.setattr(self_critical, "search", lambda *given: texts[given[3].strategy])
+    monkeypatch.setattr(leader_writer, "search", lambda *given: texts[given[3].strategy])
     source: Any = torch.zeros(3, 1)
     samples = draw_samples(None, source, source, [[7, 8], [8], []], SYMBOLS, max_tokens=9)
     torch.testing.assert_close(samples.gap, torch.tensor([0.5, -1.0, 0.0]))
@@ -80,14 +78,14 @@ def test_means_by_hand() -> None:
 
 def parts(model: LeaderWriter, batch: Batch, **weights: float) -> tuple[float, dict[str, float]]:
     config = {"key_points": 0.0, "sub_summaries": 0.0, **weights}
-    loss = LeaderWriterLossConfig.parse(config).build(SYMBOLS)(model, batch)
+    loss = LeaderWriterLoss.parse(config)(model, batch, SYMBOLS)
     assert loss.count == len(batch)
     return float(loss.value.detach()), dict(loss.terms)
 
 
 def test_cross_entropies_are_means_over_a_dialogue() -> None:
     """Equations 19 and 20, each from the distributions themselves."""
-    model, batch = leader_writer().eval(), collate(PAIRS, SYMBOLS)
+    model, batch = small_model().eval(), collate(PAIRS, SYMBOLS)
     outputs = model(batch)
     assert outputs.plan is not None
     lead = outputs.plan.log_probs.of(outputs.plan.targets).target.tolist()
@@ -107,7 +105,7 @@ def train(objective: Any, model: Any, batch: Batch, updates: int) -> list[dict[s
     terms = []
     for _ in range(updates):
         model.train()
-        loss = objective(model, batch)
+        loss = objective(model, batch, SYMBOLS)
         optimizer.zero_grad()
         (loss.value / loss.count).backward()
         optimizer.step()
@@ -119,8 +117,8 @@ def train(objective: Any, model: Any, batch: Batch, updates: int) -> list[dict[s
 def test_reinforcement_raises_the_reward(which: str) -> None:
     """The reinforcement loss alone, on one batch: rewards rise, though no target is ever shown."""
     config = {"key_points": 0, "sub_summaries": 0, which: 1.0, "longest_plan": 4, "longest_text": 6}
-    objective = LeaderWriterLossConfig.parse(config).build(SYMBOLS)
-    terms = train(objective, leader_writer(), collate(PAIRS * 16, SYMBOLS), 150)
+    objective = LeaderWriterLoss.parse(config)
+    terms = train(objective, small_model(), collate(PAIRS * 16, SYMBOLS), 150)
     rewards = [term[which] for term in terms]
     assert sum(rewards[-10:]) > sum(rewards[:10]) + 1
 
@@ -131,9 +129,9 @@ def test_reinforcement_alone_is_slow() -> None:
     for name, learned in (("cross-entropy", 0.5), ("reinforcement", 0.0)):
         keys = ("key_points", "sub_summaries", "key_points_reward", "sub_summaries_reward")
         weights = dict(zip(keys, [learned, learned, 0.5 - learned, 0.5 - learned], strict=True))
-        config = LeaderWriterLossConfig.parse({**weights, "longest_plan": 4, "longest_text": 6})
-        model, batch = leader_writer(), collate(PAIRS * 4, SYMBOLS)
-        train(config.build(SYMBOLS), model, batch, 60)
+        objective = LeaderWriterLoss.parse({**weights, "longest_plan": 4, "longest_text": 6})
+        model, batch = small_model(), collate(PAIRS * 4, SYMBOLS)
+        train(objective, model, batch, 60)
         value, _ = parts(model.eval(), batch, key_points=0.5, sub_summaries=0.5)
         reached[name] = value / len(batch)
     assert reached["cross-entropy"] < 0.2
@@ -141,15 +139,15 @@ def test_reinforcement_alone_is_slow() -> None:
 
 
 def test_samples_follow_torchs_seed_and_are_for_training_alone() -> None:
-    model, batch = leader_writer().train(), collate(PAIRS, SYMBOLS)
+    model, batch = small_model().train(), collate(PAIRS, SYMBOLS)
     config = {"key_points": 0, "sub_summaries": 0, "key_points_reward": 0.5}
-    objective = LeaderWriterLossConfig.parse(
+    objective = LeaderWriterLoss.parse(
         {**config, "sub_summaries_reward": 0.5, "longest_plan": 4, "longest_text": 6}
-    ).build(SYMBOLS)
+    )
     values = []
     for seed in (3, 3, 4):
         torch.manual_seed(seed)
-        values.append(objective(model, batch).value.item())
+        values.append(objective(model, batch, SYMBOLS).value.item())
         assert model.training
     assert values[0] == values[1] != values[2]
-    assert "key_points_reward" not in objective(model.eval(), batch).terms
+    assert "key_points_reward" not in objective(model.eval(), batch, SYMBOLS).terms

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.lab_engine.samples import SYMBOLS
 from torch import Tensor
 
 from dialogist_lab.models.generator import Batch
@@ -85,7 +86,7 @@ def test_probabilities(model: Transformer, batch: Batch, stored: Stored) -> None
 
 
 def test_masked_loss_and_its_gradients(model: Transformer, batch: Batch, stored: Stored) -> None:
-    loss = CrossEntropy()(model.train(), batch)
+    loss = CrossEntropy()(model.train(), batch, SYMBOLS)
     mean = loss.value / loss.count
     assert float(mean.detach()) == pytest.approx(float(stored["loss"]), abs=1e-6)
     mean.backward()

@@ -48,11 +48,11 @@ def test_own_loss_and_gradients_are_those_of_log_softmax(
 
 def test_padding_never_counts_and_halves_add_up(batch: Batch) -> None:
     model, objective = small_model().requires_grad_(False), CrossEntropy(label_smoothing=0.1)
-    whole = objective(model, batch)
+    whole = objective(model, batch, SYMBOLS)
     pairs = copying_pairs(3)
-    parts = [objective(model, collate(part, SYMBOLS)) for part in (pairs[:1], pairs[1:])]
+    parts = [objective(model, collate(part, SYMBOLS), SYMBOLS) for part in (pairs[:1], pairs[1:])]
     assert whole.count == sum(part.count for part in parts) == int(batch.target_mask.sum())
     assert float(whole.value) == pytest.approx(sum(float(part.value) for part in parts), rel=1e-5)
-    plain = CrossEntropy()(model, batch)
+    plain = CrossEntropy()(model, batch, SYMBOLS)
     assert float(plain.value) == pytest.approx(whole.terms["nll"], rel=1e-6)
     assert float(plain.value) != pytest.approx(float(whole.value), rel=1e-3)

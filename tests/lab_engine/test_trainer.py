@@ -18,6 +18,7 @@ from tests.lab_engine.samples import SYMBOLS, copying_data, small_model
 
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist_lab.data.batching import TrainingData
+from dialogist_lab.decoding import Symbols
 from dialogist_lab.models.generator import Batch, Generator
 from dialogist_lab.training.objective import CrossEntropy, Loss
 from dialogist_lab.training.trainer import (
@@ -249,8 +250,8 @@ def test_checkpoints_of_other_data_models_and_damaged_ones_are_refused(tmp_path:
 
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     class Broken(CrossEntropy):
-        def __call__(self, model: Generator, batch: Batch) -> Loss:
-            loss = super().__call__(model, batch)
+        def __call__(self, model: Generator, batch: Batch, symbols: Symbols) -> Loss:
+            loss = super().__call__(model, batch, symbols)
             return Loss(loss.value * float("nan"), loss.count, loss.terms)
 
     trainer = Trainer(small_model(), Broken(), copying_data(8), config(), tmp_path, Quiet())

@@ -5,16 +5,18 @@ starting from the Leader's decoded representation of its key point: it holds wha
 key points before, so two equal key points differ, which their embedding would not (3.4.3).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
-from typing import Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
+from torch import Tensor, nn
 
-from dialogist_lab.decoding import DecodingOptions, Hypothesis, Symbols, search
+from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
 from dialogist_lab.models.generator import (
     FIRST_KEY_POINT,
     PLAN_BOS,
@@ -25,6 +27,7 @@ from dialogist_lab.models.generator import (
     Outputs,
     Plan,
     RecipeLimits,
+    forced,
 )
 from dialogist_lab.models.transformer_blocks import DecoderState, MappedEmbedding, initialise_module
 from dialogist_lab.papers.hierarchical import (
@@ -33,14 +36,7 @@ from dialogist_lab.papers.hierarchical import (
     HierarchicalMemory,
     UtteranceDecoder,
 )
-from dialogist_lab.papers.self_critical import (
-    dialogue_means,
-    draw_samples,
-    evaluation_mode,
-    target_ids,
-    target_log_probs,
-)
-from dialogist_lab.training.objective import Loss, ObjectiveConfig, Per
+from dialogist_lab.training.objective import Loss, Objective
 
 
 class LeaderWriterConfig(HierarchicalConfig):
@@ -157,13 +153,14 @@ def _joined(plan: Hypothesis, parts: Sequence[Hypothesis]) -> Hypothesis:
     )
 
 
-class LeaderWriterLossConfig(ObjectiveConfig):
-    """The weights of equation 23, which sum to one.
+class LeaderWriterLoss(Objective):
+    """Equation 23: four weighed parts, each a mean over one dialogue's predictions.
 
-    ``key_points``: weight of the cross-entropy of key points (alpha_1). ``sub_summaries``: of that
-    of their texts (alpha_2). ``key_points_reward``, ``sub_summaries_reward``: of reinforcement.
-    ``longest_plan``: key points of a sample at most. ``longest_text``: tokens of a sampled text at
-    most.
+    End symbols are predictions as well (the paper's sums stop before them, but decoding does not).
+    The weights sum to one. ``key_points``: weight of the cross-entropy of key points (alpha_1).
+    ``sub_summaries``: of that of their texts (alpha_2). ``key_points_reward``,
+    ``sub_summaries_reward``: of reinforcement. ``longest_plan``: key points of a sample at most.
+    ``longest_text``: tokens of a sampled text at most.
     """
 
     kind: Literal["leader-writer"] = "leader-writer"
@@ -173,35 +170,20 @@ class LeaderWriterLossConfig(ObjectiveConfig):
     sub_summaries_reward: float = Field(0.0, ge=0, le=1)
     longest_plan: int = Field(15, ge=1)
     longest_text: int = Field(50, ge=1)
+    per: ClassVar[Literal["token", "dialogue"]] = "dialogue"
 
     @model_validator(mode="after")
-    def _consistent(self) -> "LeaderWriterLossConfig":
+    def _consistent(self) -> "LeaderWriterLoss":
         learned = self.key_points + self.sub_summaries
         total = learned + self.key_points_reward + self.sub_summaries_reward
         if abs(total - 1) > 1e-6:
             raise ValueError(f"the four weights must sum to 1, not {total:g}")
         return self
 
-    def build(self, symbols: Symbols) -> "LeaderWriterLoss":
-        return LeaderWriterLoss(self, symbols)
-
-
-class LeaderWriterLoss:
-    """Equation 23, each of its four parts being a mean over one dialogue's predictions.
-
-    End symbols are predictions as well (the paper's sums stop before them, but decoding does not).
-    """
-
-    per: Per = "dialogue"
-
-    def __init__(self, config: LeaderWriterLossConfig, symbols: Symbols) -> None:
-        self.config = config
-        self.symbols = symbols
-
-    def __call__(self, model: LeaderWriter, batch: Batch) -> Loss:
+    def __call__(self, model: LeaderWriter, batch: Batch, symbols: Symbols) -> Loss:
         """``terms``: ``nll`` (the cross-entropies as weighed), each of them, each reward."""
         assert batch.plan is not None, "the batch was made without key points"
-        plan, config = batch.plan, self.config
+        plan = batch.plan
         memory = model.encoder(batch)
         led, hidden = model.lead(memory, plan)
         state = model.start_writer(memory, plan, hidden)
@@ -211,16 +193,16 @@ class LeaderWriterLoss:
             (target_log_probs(model.write(state, plan)), plan.target_mask, plan.owner),
         )
         key_points, sub_summaries = (-dialogue_means(*part, len(batch)).sum() for part in parts)
-        value = config.key_points * key_points + config.sub_summaries * sub_summaries
+        value = self.key_points * key_points + self.sub_summaries * sub_summaries
         losses = {"nll": value, "key_points": key_points, "sub_summaries": sub_summaries}
         terms = {name: float(loss.detach()) for name, loss in losses.items()}
-        if model.training and config.key_points_reward:
+        if model.training and self.key_points_reward:
             policy, reward = self._key_points_policy(model, batch, memory)
-            value = value + config.key_points_reward * policy
+            value = value + self.key_points_reward * policy
             terms["key_points_reward"] = reward * len(batch)
-        if model.training and config.sub_summaries_reward:
-            policy, reward = self._sub_summaries_policy(model, batch, state)
-            value = value + config.sub_summaries_reward * policy
+        if model.training and self.sub_summaries_reward:
+            policy, reward = self._sub_summaries_policy(model, batch, state, symbols)
+            value = value + self.sub_summaries_reward * policy
             terms["sub_summaries_reward"] = reward * len(batch)
         return Loss(value, len(batch), terms)
 
@@ -234,7 +216,7 @@ class LeaderWriterLoss:
         names = plan_symbols(model.config.key_points)
         with evaluation_mode(model):
             start = model.leader.start(model.encoder(batch))
-            limits = {"max_tokens": self.config.longest_plan, "min_tokens": 1}
+            limits = {"max_tokens": self.longest_plan, "min_tokens": 1}
             samples = draw_samples(model.leader, start, batch.source, references, names, **limits)
         outputs, _ = model.leader(
             samples.target_in, samples.target_out, samples.mask, model.leader.start(memory)
@@ -244,7 +226,7 @@ class LeaderWriterLoss:
         return (samples.gap * means).sum(), samples.reward
 
     def _sub_summaries_policy(
-        self, model: LeaderWriter, batch: Batch, state: DecoderState
+        self, model: LeaderWriter, batch: Batch, state: DecoderState, symbols: Symbols
     ) -> tuple[Tensor, float]:
         """Equation 22, summed over the dialogues, under the reference key points."""
         assert batch.plan is not None
@@ -253,10 +235,98 @@ class LeaderWriterLoss:
         with evaluation_mode(model):
             memory = model.encoder(batch)
             start = model.start_writer(memory, plan, model.lead(memory, plan)[1])
-            source, limits = batch.source[plan.owner], {"max_tokens": self.config.longest_text}
-            samples = draw_samples(model.writer, start, source, references, self.symbols, **limits)
+            source, limits = batch.source[plan.owner], {"max_tokens": self.longest_text}
+            samples = draw_samples(model.writer, start, source, references, symbols, **limits)
         outputs, _ = model.writer(samples.target_in, samples.target_out, samples.mask, state)
         gaps = samples.gap.repeat_interleave(samples.mask.sum(dim=1))
         weighed = gaps * target_log_probs(outputs)
         means = dialogue_means(weighed, samples.mask, plan.owner, len(batch))
         return means.sum(), samples.reward
+
+
+# Self-critical policy gradient (Rennie et al. 2017; Paulus et al. 2018, equation 15): what the
+# model writes greedily is the baseline of what it writes at random. A sample whose ROUGE-L is
+# higher becomes more probable, one whose is lower less.
+
+
+def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
+    """ROUGE-L F1, 0 to 1: the harmonic mean of precision and recall (Lin 2004, section 3).
+
+    The longest common subsequence is counted in the bits of one number (Hyyrö 2004).
+    """
+    places: dict[int, int] = defaultdict(int)
+    for i, token in enumerate(candidate):
+        places[token] |= 1 << i
+    row = full = (1 << len(candidate)) - 1
+    for token in reference:
+        matches = row & places[token]
+        row = ((row + matches) | (row - matches)) & full
+    common = (row ^ full).bit_count()
+    return 2 * common / max(1, len(candidate) + len(reference))
+
+
+def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
+    """The sequences (N, T) up to each row's end symbol."""
+    lengths = mask.sum(dim=1).tolist()
+    return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
+
+
+class Samples(NamedTuple):
+    """One sampled text for each of N rows, as what a decoder shall be forced to write."""
+
+    gap: Tensor  # (N,) how much better the greedy text is, each by its ROUGE-L
+    reward: float  # the samples' mean
+    target_in: Tensor  # (N, T)
+    target_out: Tensor  # (N, T); a sample that was cut has no end symbol
+    mask: Tensor  # (N, T)
+
+
+def draw_samples(
+    model: Any,
+    state: State,
+    source: Tensor,
+    references: Sequence[list[int]],
+    symbols: Symbols,
+    **limits: int,
+) -> Samples:
+    """Write each row greedily and at random; ``model`` has a ``step``, for which ``state`` is.
+
+    ``limits``: of `DecodingOptions`.
+    """
+    hypotheses: dict[str, list[Hypothesis]] = {}
+    for strategy in ("greedy", "sample"):
+        options = DecodingOptions.parse({"strategy": strategy, **limits})
+        hypotheses[strategy] = search(model, state, source, options, symbols)
+    rewards = {
+        strategy: torch.tensor(
+            [rouge_l(h.tokens, r) for h, r in zip(texts, references, strict=True)],
+            device=source.device,
+        )
+        for strategy, texts in hypotheses.items()
+    }
+    samples = hypotheses["sample"]
+    texts = [(symbols.bos, *h.tokens, *[symbols.eos] * h.finished) for h in samples]
+    targets = (part.to(source.device) for part in forced(texts, symbols))
+    gap = rewards["greedy"] - rewards["sample"]
+    return Samples(gap, float(rewards["sample"].mean()), *targets)
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """While a model is searched in training: evaluation mode, no gradients, and back."""
+    model.eval()
+    with torch.no_grad():
+        yield
+    model.train()
+
+
+def dialogue_means(log_probs: Tensor, mask: Tensor, owner: Tensor, dialogues: int) -> Tensor:
+    """Values at real positions (M,) of (N, T), ``owner`` (N,) of each row -> means (B,)."""
+    of = owner.repeat_interleave(mask.sum(dim=1))  # (M,) the dialogue of each position
+    sums = torch.zeros(dialogues, device=log_probs.device).index_add(0, of, log_probs)
+    return sums / torch.bincount(of, minlength=dialogues).clamp(min=1)
+
+
+def target_log_probs(outputs: Outputs) -> Tensor:
+    """(M,) of what shall be written."""
+    return outputs.log_probs.of(outputs.targets).target

@@ -1,11 +1,11 @@
 """What the trainer minimises; it knows nothing else about a task.
 
-A new objective is one file with its configuration and objective, and one line in `OBJECTIVES`.
+A new objective is one file with its class, and one line in `OBJECTIVES`.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor
@@ -27,26 +27,15 @@ class Loss:
     terms: Mapping[str, float] = field(default_factory=dict)  # for the log; ``nll`` on dev, too
 
 
-Per = Literal["token", "dialogue"]
-
-
-class Objective(Protocol):
-    """A callable from (model, batch) to `Loss`."""
-
-    @property
-    def per(self) -> Per:
-        """What its losses are means over: target tokens, or dialogues."""
-
-    def __call__(self, model: Any, batch: Batch) -> Loss:
-        """Run the model, which is of the kind the objective is for, on the batch and measure it."""
-
-
-class ObjectiveConfig(Config):
-    """The configuration of an objective of some ``kind``, a key of `OBJECTIVES`."""
+class Objective(Config):
+    """What is minimised, of some ``kind``: a key of `OBJECTIVES`."""
 
     kind: str
+    per: ClassVar[Literal["token", "dialogue"]] = "token"
+    """What its losses are means over."""
 
-    def build(self, symbols: Symbols) -> Objective:
+    def __call__(self, model: Any, batch: Batch, symbols: Symbols) -> Loss:
+        """Run the model, which is of the kind the objective is for, on the batch and measure it."""
         raise NotImplementedError
 
     def check(self, model: ModelConfig) -> Iterator[str]:
@@ -56,14 +45,14 @@ class ObjectiveConfig(Config):
 
 
 OBJECTIVES: dict[str, str] = {
-    "cross-entropy": "dialogist_lab.training.objective:CrossEntropyConfig",
-    "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterLossConfig",
+    "cross-entropy": "dialogist_lab.training.objective:CrossEntropy",
+    "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterLoss",
 }
-"""Kinds of objectives, and the class of their configuration."""
+"""Kinds of objectives, and their classes."""
 
 
-class CrossEntropyConfig(ObjectiveConfig):
-    """Cross-entropy of the reference.
+class CrossEntropy(Objective):
+    """-log p of the next token over real positions only (report 1, Listing 7).
 
     ``label_smoothing``: e mixes the target with the uniform distribution (Szegedy et al. 2016):
     loss = (1 - e) * -log p(target) + e * mean over V of -log p.
@@ -72,19 +61,7 @@ class CrossEntropyConfig(ObjectiveConfig):
     kind: Literal["cross-entropy"] = "cross-entropy"
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def build(self, symbols: Symbols) -> "CrossEntropy":
-        return CrossEntropy(self.label_smoothing)
-
-
-class CrossEntropy:
-    """-log p of the next token over real positions only (report 1, Listing 7)."""
-
-    per: Per = "token"
-
-    def __init__(self, label_smoothing: float = 0.0) -> None:
-        self.label_smoothing = label_smoothing
-
-    def __call__(self, model: Generator, batch: Batch) -> Loss:
+    def __call__(self, model: Generator, batch: Batch, symbols: Symbols) -> Loss:
         """``terms``: ``nll``, without label smoothing."""
         outputs = model(batch)
         log_probs = outputs.log_probs.of(outputs.targets, with_mean=self.label_smoothing > 0)

@@ -306,7 +306,7 @@ class Trainer:
             seed_batch(config.seed, progress.step, number, self.processes.rank)
             batch = self.data.batch(indices).to(self.device)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
-                loss = self.objective(self.model, batch)
+                loss = self.objective(self.model, batch, self.data.symbols)
             (loss.value / count).backward()  # type: ignore[no-untyped-call]
             add_up(sums, {"loss": float(loss.value.detach()), **loss.terms})
         self.processes.add_up_gradients(self.parameters.values())
