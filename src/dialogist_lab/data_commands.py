@@ -15,7 +15,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.errors import DataError, DialogistError, UsageError
-from dialogist.files import temporary_for
+from dialogist.files import replacing
 from dialogist.language.tokens import count_words, words_in
 from dialogist.records import Dialogue
 
@@ -178,10 +178,8 @@ def synth(
             sys.stdout.buffer.write(line.encode())
         return 0
     output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_for(output)
-    with temporary.open("w", encoding="utf-8") as file:
+    with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
         file.writelines(lines)
-    temporary.replace(output)
     return 0
 
 
@@ -218,9 +216,8 @@ def vectors(
             raise DataError(f"no word occurs {min_count} times in these texts: --min-count 1")
         model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
     output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_for(output)
-    model.wv.save_word2vec_format(str(temporary))
-    temporary.replace(output)
+    with replacing(output) as temporary:
+        model.wv.save_word2vec_format(str(temporary))
     typer.echo(f"{output}: {len(model.wv)} words of {width} numbers each")
     return 0
 

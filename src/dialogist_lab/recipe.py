@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -131,9 +132,7 @@ class Recipe(Config):
 
 def bundled_recipes() -> dict[str, Path]:
     """The recipes that come with the laboratory, by name."""
-    package = Path(str(resources.files("dialogist_lab")))
-    folders = (package / "assets" / "recipes", package / "papers" / "recipes")
-    paths = sorted(path for folder in folders for path in folder.glob("*.yaml"))
+    paths = Path(str(resources.files("dialogist_lab"))).glob("*/recipes/*.yaml")
     return {path.stem: path for path in sorted(paths, key=lambda path: path.stem)}
 
 
@@ -157,7 +156,7 @@ def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str,
     Raises:
         ConfigError: an assignment without ``=``, or a path through something that is no mapping.
     """
-    result: dict[str, Any] = _copy(values)
+    result = deepcopy(dict(values))
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals or not path:
@@ -170,10 +169,6 @@ def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str,
                 raise ConfigError(f"--set {assignment}: '{part}' is a value, it has no keys")
         here[last] = _scalar(text)
     return result
-
-
-def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _copy(v) if isinstance(v, Mapping) else v for k, v in values.items()}
 
 
 def _scalar(text: str) -> Any:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from dialogist.cli.console import time_left
 from dialogist.config import differences, read_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
-from dialogist.files import alone_in, reading, write_text_atomically
+from dialogist.files import alone_in, reading, replacing, write_text_atomically
 from dialogist.formats import ReadOptions, ReadProblem, read_dialogues
 from dialogist.language.tokens import split_sentences
 from dialogist.records import (
@@ -61,7 +61,6 @@ from dialogist_lab.training.trainer import (
     Trainer,
     TrainingReporter,
     Validation,
-    write_atomically,
     write_tensors,
 )
 
@@ -146,7 +145,8 @@ def _train(
         else:
             speakers, masked = recipe.preparation.speakers, recipe.preparation.entities == "masked"
             first = recipe.tokenizer.build(tokenizer_texts(examples), speakers != "inline", masked)
-        write_atomically(run / TOKENIZER, first.save)
+        with replacing(run / TOKENIZER) as temporary:
+            first.save(temporary)
     processes.gathered(0)  # the others wait for the tokenizer
     tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
     coder = Coder(recipe, preparation, tokenizer)

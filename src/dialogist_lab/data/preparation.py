@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from dialogist.cli.console import Meter, tracked
 from dialogist.config import Config
-from dialogist.files import sync, temporary_for
+from dialogist.files import replacing
 from dialogist.forms.key_points import RulePack, load_pack
 from dialogist.language.entities import AFTER, BEFORE, EntitySpan, find_entities
 from dialogist.language.tokens import count_words, replaced
@@ -254,10 +254,8 @@ class Preparation:
         meter = Meter("prepared", len(dialogues), "dialogues", quiet=kept is None)
         examples = [self.prepare(dialogue) for dialogue in tracked(dialogues, meter)]
         if file is not None and meter.seconds > LONG_SECONDS:
-            temporary = temporary_for(file)
-            temporary.write_bytes(gzip.compress(_EXAMPLES.dump_json(examples), 1))
-            sync(temporary)
-            temporary.replace(file)
+            with replacing(file) as temporary:
+                temporary.write_bytes(gzip.compress(_EXAMPLES.dump_json(examples), 1))
         return examples
 
     def restore(self, text: str, example: Example) -> str:

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from dialogist.config import Config
 from dialogist.errors import CheckpointError, DataError, DialogistError, Stopped, UsageError
-from dialogist.files import sync, temporary_for
+from dialogist.files import replacing
 from dialogist_lab.data.batching import Indices, SamplerConfig, TokenBucketConfig, TrainingData
 from dialogist_lab.training.objective import Objective
 
@@ -453,7 +453,8 @@ class Trainer:
         if self.processes.first:
             # Not `splitlines`: a text may hold U+2028, which JSON leaves as it is.
             lines = log.read_bytes().split(b"\n")[: progress.lines]
-            write_atomically(log, lambda new: new.write_bytes(b"".join(x + b"\n" for x in lines)))
+            with replacing(log) as temporary:
+                temporary.write_bytes(b"".join(line + b"\n" for line in lines))
         self.reporter.note(f"resumed at update {progress.step}")
         return progress
 
@@ -478,20 +479,13 @@ def means(sums: Mapping[str, float]) -> dict[str, float]:
     return {name: value / sums["count"] for name, value in sums.items() if name != "count"}
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Replace a file in one rename; its bytes are on the disk before."""
-    temporary = temporary_for(path)
-    write(temporary)
-    sync(temporary)
-    temporary.replace(path)
-
-
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None
 ) -> None:
     """A safetensors file, complete or absent."""
     whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, lambda new: save_file(whole, new, metadata))
+    with replacing(path) as temporary:
+        save_file(whole, temporary, metadata)
 
 
 @contextmanager
