@@ -251,11 +251,11 @@ class LayerShape:
     key_width: int  # of a head
     feed_forward: int  # inner width of the position-wise network
     dropout: float  # after the feed-forward network (Keras ``dropout_ffn`` of the reports)
-    attention_dropout: float  # on the weights (Keras ``MultiHeadAttention(dropout=)``)
     attention_output_dropout: float  # on what an attention block adds; the reports have none
     norm: Literal["post", "pre"]  # post: the reports, Vaswani et al.; pre: Xiong et al. 2020
     norm_eps: float  # 1e-6 in the reports
     activation: Activation  # relu (the reports), or gelu (Hendrycks and Gimpel 2016, exact form)
+    attention_dropout: float = 0.0  # on the weights (Keras ``MultiHeadAttention(dropout=)``)
     activation_dropout: float = 0.0  # inside the feed-forward network, after its activation
     # after the decoder's feed-forward once more the norm ``norm2``, as in reports 2 and 3
     reuse_second_norm: bool = False

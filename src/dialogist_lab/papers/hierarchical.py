@@ -84,7 +84,6 @@ class HierarchicalConfig(ModelConfig):
         names = ("width", "heads", "feed_forward", "dropout", "norm", "norm_eps", "activation")
         return LayerShape(
             key_width=self.width // self.heads,
-            attention_dropout=0.0,
             attention_output_dropout=self.dropout,
             **{name: getattr(self, name) for name in names},
         )

@@ -152,7 +152,7 @@ class RecurrentState(Rows):
 
     hidden: tuple[LayerHidden, ...]  # of every layer, lowest first
     memory: AttentionMemory | None  # what is attended to, with attention
-    context: Tensor | None  # (N, C) the last one
+    context: Tensor | None  # (N, C) the last one, zero at first
     ids: Tensor  # (N, S) what copying each position would write
     extra: int  # E
 
@@ -179,38 +179,27 @@ class RecurrentDecoder(nn.Module):
 
     def forward(self, x: Tensor, state: RecurrentState) -> tuple[DecodedSteps, RecurrentState]:
         """(N, T, E): all at once without attention, else one after the other."""
-        if self.attention is None or state.memory is None:
-            y, hidden = x, []
-            for i, (layer, before) in enumerate(zip(self.layers, state.hidden, strict=True)):
+        hidden, context, memory = state.hidden, state.context, state.memory
+        if self.attention is None or memory is None or context is None:
+            y, cells = x, []
+            for i, (layer, before) in enumerate(zip(self.layers, hidden, strict=True)):
                 h, c = (part[None].contiguous() for part in before)
                 y, (h, c) = layer(self.dropout(y) if i else y, (h, c))
-                hidden.append((h[0], c[0]))
-            return DecodedSteps(x, y), replace(state, hidden=tuple(hidden))
-        steps, memory = [], state.memory
-        for fed in x.unbind(dim=1):
-            step, state = self._step(fed, state, self.attention, memory)
-            steps.append(step)
+                cells.append((h[0], c[0]))
+            return DecodedSteps(x, y), replace(state, hidden=tuple(cells))
+        steps = []
+        for fed in x.unbind(dim=1):  # the cells read the token before and the context before
+            y, cells = torch.cat([fed, context], dim=1), []
+            for i, (layer, before) in enumerate(zip(self.layers, hidden, strict=True)):
+                assert isinstance(layer, nn.LSTM)
+                cell = torch.lstm_cell(self.dropout(y) if i else y, before, *layer.all_weights[0])
+                cells.append(cell)
+                y = cell[0]
+            hidden = tuple(cells)
+            context, weights = self.attention(y, memory)  # the new state attends
+            steps.append((y, context, weights))
         stacked = (torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))
-        return DecodedSteps(x, *stacked), state
-
-    def _step(
-        self,
-        x: Tensor,
-        state: RecurrentState,
-        attention: AdditiveAttention,
-        memory: AttentionMemory,
-    ) -> tuple[tuple[Tensor, ...], RecurrentState]:
-        """The cells read the token before and the context before; their new state attends."""
-        context = memory.values.new_zeros(x.shape[0], memory.values.shape[2])
-        y = torch.cat([x, context if state.context is None else state.context], dim=1)
-        hidden = []
-        for i, (layer, before) in enumerate(zip(self.layers, state.hidden, strict=True)):
-            assert isinstance(layer, nn.LSTM)
-            h, c = torch.lstm_cell(self.dropout(y) if i else y, before, *layer.all_weights[0])
-            hidden.append((h, c))
-            y = h
-        context, weights = attention(y, memory)
-        return (y, context, weights), replace(state, hidden=tuple(hidden), context=context)
+        return DecodedSteps(x, *stacked), replace(state, hidden=hidden, context=context)
 
 
 class Recurrent(Generator):
@@ -258,11 +247,13 @@ class Recurrent(Generator):
         real, attention = batch.source_mask, self.decoder.attention
         with torch.autocast(batch.source.device.type, enabled=False):
             states, finals = self.encoder(self.dropout(self.embedding(batch.source)), real)
-            memory = None if attention is None else attention.remember(states, real)
+            memory, context = None, None
+            if attention is not None:
+                memory, context = attention.remember(states, real), torch.zeros_like(states[:, 0])
             bridged = [torch.tanh(v(h)) for v, h in zip(self.bridge, finals, strict=True)]
             halves = [both.chunk(2, dim=1) for both in bridged]
             hidden = tuple((h, c) for h, c in halves)
-        return RecurrentState(hidden, memory, None, batch.copy_ids, batch.extra)
+        return RecurrentState(hidden, memory, context, batch.copy_ids, batch.extra)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, RecurrentState]:
         assert isinstance(state, RecurrentState)
