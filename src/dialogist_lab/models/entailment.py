@@ -20,6 +20,7 @@ from dialogist.errors import ModelError
 from dialogist.grounding import claim_of
 from dialogist.grounding.verification import Judgement
 from dialogist.records import Dialogue, Statement
+from dialogist_lab.models.pretrained import loading
 
 _AROUND = 2  # lines before and after those of a statement, as many as there is room for
 _ENTAILED = 0.5
@@ -37,16 +38,15 @@ class EntailmentVerifier:
             ModelError: it cannot be loaded, or tells no entailment.
         """
         self.name = f"nli:{Path(path).name}"
-        try:
+        with loading(f"nli:{path}: cannot be loaded"):
             config: Any = AutoConfig.from_pretrained(path)
             self._is_t5 = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self._is_t5 else AutoModelForSequenceClassification
             self._model: Any = kind.from_pretrained(path).eval()
             self._tokenizer: Any = AutoTokenizer.from_pretrained(path)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelError(f"nli:{path}: cannot be loaded: {error}") from None
         if self._is_t5:
             self._places = [self._tokenizer.encode(answer)[0] for answer in ("0", "1")]
+            self._entailed = 1
             return
         labels = {int(n): str(label).lower() for n, label in config.id2label.items()}
         named = [n for n, label in labels.items() if label.startswith(("entail", "support"))]
@@ -70,18 +70,17 @@ class EntailmentVerifier:
         return judged
 
     @torch.inference_mode()
-    def _chances(self, premises: list[str], claims: list[str]) -> list[float]:
+    def _chances(self, premises: list[str], claims: list[str]) -> Any:
         if self._is_t5:
             pairs = zip(premises, claims, strict=True)
             texts = [_T5_PROMPT.format(premise=premise, claim=claim) for premise, claim in pairs]
             encoded = self._tokenizer(texts, padding=True, return_tensors="pt")
             begin = torch.full((len(texts), 1), self._model.config.decoder_start_token_id)
             logits = self._model(**encoded, decoder_input_ids=begin).logits[:, 0, self._places]
-            chances: list[float] = logits.softmax(-1)[:, 1].tolist()
-            return chances
-        encoded = self._tokenizer(premises, claims, padding=True, return_tensors="pt")
-        chosen: list[float] = self._model(**encoded).logits.softmax(-1)[:, self._entailed].tolist()
-        return chosen
+        else:
+            encoded = self._tokenizer(premises, claims, padding=True, return_tensors="pt")
+            logits = self._model(**encoded).logits
+        return logits.softmax(-1)[:, self._entailed].tolist()
 
     def _premise(self, dialogue: Dialogue, statement: Statement, claim: str) -> str:
         """The lines of a statement, then those around them while they have room."""

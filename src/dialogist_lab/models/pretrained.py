@@ -39,6 +39,16 @@ from dialogist_lab.models.vocabulary_output import (
 )
 
 
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """One line for what `transformers` raises: ModelError, ``what`` and the reason."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(f"{what}: {reason}") from None
+
+
 class PretrainedConfig(ModelConfig):
     """Options of a model that begins with somebody's weights.
 
@@ -91,7 +101,7 @@ class PretrainedConfig(ModelConfig):
         if self.architecture is not None:
             given = {k: v for k, v in self.architecture.items() if k != "model_type"}
             return transformers.AutoConfig.for_model(self.architecture["model_type"], **given)
-        with _reading(self.path):
+        with loading(f"{self.path}: is no model that can be trained here"):
             config = transformers.AutoConfig.from_pretrained(self.path, local_files_only=True)
             if config.is_encoder_decoder:
                 return config
@@ -101,7 +111,7 @@ class PretrainedConfig(ModelConfig):
     def _read(self) -> Any:
         """The network with the weights of ``path``."""
         config = self._theirs()
-        with _reading(self.path):
+        with loading(f"{self.path}: is no model that can be trained here"):
             if not (Path(self.path or "") / "model.safetensors").is_file():
                 raise OSError("it has no model.safetensors (convert its pytorch_model.bin)")
             options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
@@ -111,16 +121,6 @@ class PretrainedConfig(ModelConfig):
             return transformers.EncoderDecoderModel.from_encoder_decoder_pretrained(
                 self.path, self.path, **dict.fromkeys(halves, True)
             )
-
-
-@contextmanager
-def _reading(path: str | None) -> Iterator[None]:
-    """What `transformers` says of a folder, as one line."""
-    try:
-        yield
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise ModelError(f"{path}: is no model that can be trained here: {first}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,16 +264,11 @@ def base_folder(name: str, data: Path, made: Path) -> Path:
         return given.resolve()
     if not (place / "tokenizer.json").is_file():
         transformers.logging.disable_progress_bar()
-        source, options = (
-            given if given.is_dir() else name,
-            {"local_files_only": not network_allowed()},
-        )
-        try:
+        source = given if given.is_dir() else name
+        options = {"local_files_only": not network_allowed()}
+        with loading(f"{name}: no model in {given} or here; --allow-network loads it"):
             model = transformers.AutoModelForSeq2SeqLM.from_pretrained(source, **options)
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
-        except (OSError, ValueError, KeyError) as error:
-            reason = f"--allow-network loads it: {str(error).strip().splitlines()[0]}"
-            raise ModelError(f"{name}: no model in {given} or here; {reason}") from None
         model.save_pretrained(place)
         tokenizer.save_pretrained(place)
     return place
@@ -292,15 +287,12 @@ class HubModel:
         """
         self.name, self._max_tokens = f"hf:{path}", max_tokens
         options = {"local_files_only": not network_allowed()}
-        try:
+        with loading(f"hf:{path}: no model (--allow-network loads one)"):
             config = transformers.AutoConfig.from_pretrained(path, **options)
             self._writes_anew = bool(config.is_encoder_decoder)
             kind = "AutoModelForSeq2SeqLM" if self._writes_anew else "AutoModelForCausalLM"
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
             self._model = getattr(transformers, kind).from_pretrained(path, **options).eval()
-        except (OSError, ValueError, KeyError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"hf:{path}: no model (--allow-network loads one): {reason}") from None
         positions = getattr(config, "max_position_embeddings", None) or 512
         self.context = int(positions) if positions < 1 << 20 else 8192
 
