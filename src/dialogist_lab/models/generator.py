@@ -12,7 +12,6 @@ Shapes, for the whole laboratory:
     X = V + E: the vocabulary and the batch's largest number E of unknown words that can be copied
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
@@ -133,17 +132,21 @@ class TokenDistribution(Protocol):
         """(M, X) natural-log probabilities, fp32."""
 
 
+AttentionMaps = dict[str, Tensor]
+"""Every layer's attention weights under the names of the reports."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """What teacher forcing gives, at the M real target positions, dialogue by dialogue.
 
-    ``attention``: every layer's weights under the names of the reports, if they were asked for.
-    ``plan``: the same at every key point (end in), of models that plan.
+    ``attention``: if it was asked for. ``plan``: the same at every key point (end in), of models
+    that plan.
     """
 
     log_probs: TokenDistribution
     targets: Tensor  # (M,) the token each position shall predict: ``target_out[target_mask]``
-    attention: dict[str, Tensor] = field(default_factory=dict)
+    attention: AttentionMaps = field(default_factory=dict)
     plan: "Outputs | None" = None
 
 
@@ -190,31 +193,61 @@ class ModelConfig(Config):
                 yield f"preparation.limits.{limit} must be at most model.{name} ({most})"
 
 
-class Generator(nn.Module):
-    """A sequence-to-sequence model.
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What follows tokens (N, T) that were fed to a decoder, of which M are real."""
+
+    log_probs: TokenDistribution  # of the token after each of the M positions, row by row
+    state: State  # with which decoding goes on
+    attention: AttentionMaps = field(default_factory=dict)
+    hidden: Tensor | None = None  # (N, T, D) what it was predicted from, of decoders that tell
+
+
+class Decoder(nn.Module):
+    """What tells the next token from those before; search asks it step by step."""
+
+    def decode(
+        self, tokens: Tensor, state: Any, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
+        """Feed tokens (N, T) behind those that ``state`` has seen; ``real`` (N, T): which count."""
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, State]:
+        """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
+        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
+        decoded = self.decode(tokens[:, None], state, real)
+        return decoded.log_probs.all(), decoded.state
+
+
+class Generator(Decoder):
+    """A sequence-to-sequence model: `encode` reads a dialogue, `decode` goes on from there.
 
     Under `torch.autocast` it computes in bf16 with fp32 weights; losses and sums are fp32.
+    (Models that plan override `forward` and `generate`.)
     """
 
     config: ModelConfig
 
-    @abstractmethod
+    def encode(self, batch: Batch, need_weights: bool = False) -> tuple[State, AttentionMaps]:
+        """What decoding starts from, one row per dialogue; with attention weights if asked for."""
+        raise NotImplementedError
+
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing over a batch with targets; with all attention weights if asked for."""
+        state, maps = self.encode(batch, need_weights)
+        real = batch.target_mask
+        decoded = self.decode(batch.target_in, state, real, need_weights)
+        return Outputs(decoded.log_probs, batch.target_out[real], maps | decoded.attention)
 
     def start(self, batch: Batch) -> State:
-        """Encode; the state has one row per dialogue. (Models that plan override `generate`.)"""
-        raise NotImplementedError
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
-        raise NotImplementedError
+        """The state that search starts from."""
+        return self.encode(batch)[0]
 
     @torch.no_grad()
     def generate(
         self, batch: Batch, options: DecodingOptions, symbols: Symbols
     ) -> list[Hypothesis]:
-        """The best hypothesis of each dialogue; models that plan have a search of their own."""
+        """The best hypothesis of each dialogue."""
         return search(self, self.start(batch), batch.source, options, symbols)
 
 

@@ -6,7 +6,7 @@ one table of embeddings serves encoder, decoder and output. A pointer can be put
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -21,14 +21,13 @@ from transformers.modeling_outputs import BaseModelOutput
 from dialogist.errors import ModelError
 from dialogist.files import network_allowed
 from dialogist.writers.language_model import LanguageModelWriter
-from dialogist_lab.decoding import State
 from dialogist_lab.models.generator import (
+    AttentionMaps,
     Batch,
+    Decoded,
     Generator,
     ModelConfig,
-    Outputs,
     RecipeLimits,
-    TokenDistribution,
 )
 from dialogist_lab.models.transformer_blocks import Dropout, initialise_module
 from dialogist_lab.models.vocabulary_output import (
@@ -181,28 +180,12 @@ class Pretrained(Generator):
         # T5 and its kin have no begin symbol: ours, the first of each source, is none of theirs.
         self._skipped = int(not joined and getattr(theirs, "bos_token_id", None) is None)
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def encode(
+        self, batch: Batch, need_weights: bool = False
+    ) -> tuple[PretrainedState, AttentionMaps]:
         if need_weights:  # fused kernels have none
             for network in (self.network, self.network.get_encoder()):
                 network.set_attn_implementation("eager")
-        state, encoded = self._start(batch, need_weights)
-        distribution, _, decoded = self._decode(
-            batch.target_in, state, batch.target_mask, need_weights
-        )
-        maps: dict[str, Tensor] = {}
-        if need_weights:
-            for name, found in (
-                ("encoder_layer{}_self_att", encoded.attentions),
-                ("decoder_layer{}_block1_self_att", decoded.decoder_attentions),
-                ("decoder_layer{}_block2_decenc_att", decoded.cross_attentions),
-            ):
-                maps |= {name.format(i): weights for i, weights in enumerate(found, 1)}
-        return Outputs(distribution, batch.target_out[batch.target_mask], maps)
-
-    def start(self, batch: Batch) -> PretrainedState:
-        return self._start(batch, False)[0]
-
-    def _start(self, batch: Batch, need_weights: bool) -> tuple[PretrainedState, Any]:
         prefix = torch.tensor(self.config.prefix, device=batch.source.device).expand(len(batch), -1)
 
         def led(part: Tensor, before: Tensor) -> Tensor:
@@ -221,18 +204,12 @@ class Pretrained(Generator):
         )
         memory = encoded.last_hidden_state
         copies = None if self.pointer is None else self.pointer.memory(memory, batch)
-        return PretrainedState(memory, batch.source_mask, copies), encoded
+        state = PretrainedState(memory, batch.source_mask, copies)
+        return state, _maps("encoder_layer{}_self_att", encoded.attentions)
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, PretrainedState]:
-        assert isinstance(state, PretrainedState)
-        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
-        distribution, state, _ = self._decode(tokens[:, None], state, real, False)
-        return distribution.all(), state
-
-    def _decode(
-        self, tokens: Tensor, state: PretrainedState, real: Tensor, need_weights: bool
-    ) -> tuple[TokenDistribution, PretrainedState, Any]:
-        """The next token's distribution at those of (N, T) positions that are ``real``."""
+    def decode(
+        self, tokens: Tensor, state: PretrainedState, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
         if state.cache is None and self._begin is not None:
             first = torch.full_like(tokens[:, :1], self._begin)
             tokens = torch.cat([first, tokens[:, 1:]], dim=1)
@@ -245,16 +222,19 @@ class Pretrained(Generator):
             output_attentions=need_weights,
             output_hidden_states=self.pointer is not None,
         )
+        after = replace(state, cache=decoded.past_key_values)
+        attention = _maps("decoder_layer{}_block1_self_att", decoded.decoder_attentions)
+        attention |= _maps("decoder_layer{}_block2_decenc_att", decoded.cross_attentions)
         generated = DenseLogProbs(decoded.logits[real])
-        state = replace(state, cache=decoded.past_key_values)
-        if self.pointer is None or state.copies is None:
-            return generated, state, decoded
-        hidden = decoded.decoder_hidden_states[-1]
-        return (
-            PointerLogProbs(generated, self.pointer(hidden, state.copies, real)),
-            state,
-            decoded,
-        )
+        if self.pointer is None:
+            return Decoded(generated, after, attention)
+        copies = self.pointer(decoded.decoder_hidden_states[-1], state.copies, real)
+        return Decoded(PointerLogProbs(generated, copies), after, attention)
+
+
+def _maps(name: str, weights: Sequence[Tensor] | None) -> AttentionMaps:
+    """The weights of every layer, if they were asked for, under a name with its number."""
+    return {name.format(i): layer for i, layer in enumerate(weights or (), 1)}
 
 
 def base_folder(name: str, data: Path, made: Path) -> Path:

@@ -10,18 +10,16 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Literal
 
-import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist_lab.decoding import State
 from dialogist_lab.models.generator import (
+    AttentionMaps,
     Batch,
+    Decoded,
     Generator,
     ModelConfig,
-    Outputs,
     RecipeLimits,
-    TokenDistribution,
 )
 from dialogist_lab.models.transformer_blocks import (
     Activation,
@@ -34,12 +32,7 @@ from dialogist_lab.models.transformer_blocks import (
     TransformerEncoder,
     initialise_module,
 )
-from dialogist_lab.models.vocabulary_output import (
-    CopyMemory,
-    LogProbs,
-    Pointer,
-    PointerLogProbs,
-)
+from dialogist_lab.models.vocabulary_output import LogProbs, Pointer, PointerLogProbs
 
 
 class TransformerConfig(ModelConfig):
@@ -136,36 +129,23 @@ class Transformer(Generator):
         if config.tie_output:
             self.output.weight = target.weight
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def encode(
+        self, batch: Batch, need_weights: bool = False
+    ) -> tuple[DecoderState, AttentionMaps]:
+        """The memory, projected once for every layer of the decoder and for the pointer."""
         memory, weights = self.encoder(self.source(batch.source), batch.source_mask, need_weights)
-        maps = {f"encoder_layer{i}_self_att": w for i, w in enumerate(weights, 1)}
-        x = self.target(batch.target_in)
-        hidden, state, attention = self.decoder(x, self._start(memory, batch), need_weights)
-        distribution = self._distribution(hidden, state, batch.target_mask)
-        return Outputs(distribution, batch.target_out[batch.target_mask], maps | attention)
-
-    def start(self, batch: Batch) -> DecoderState:
-        """Encode and project the memory once; B rows."""
-        memory, _ = self.encoder(self.source(batch.source), batch.source_mask)
-        return self._start(memory, batch)
-
-    def _start(self, memory: Tensor, batch: Batch) -> DecoderState:
         state: DecoderState = self.decoder.start(memory, batch.source_mask)
-        if self.pointer is None:
-            return state
-        return replace(state, copies=self.pointer.memory(memory, batch))
+        if self.pointer is not None:
+            state = replace(state, copies=self.pointer.memory(memory, batch))
+        return state, {f"encoder_layer{i}_self_att": w for i, w in enumerate(weights, 1)}
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        assert isinstance(state, DecoderState)
-        x = self.target(tokens[:, None], state.position)
-        hidden, after, _ = self.decoder(x, state)
-        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
-        return self._distribution(hidden, after, real).all(), after
-
-    def _distribution(self, hidden: Tensor, state: DecoderState, real: Tensor) -> TokenDistribution:
-        """The next token's, at those decoder states (N, T, D) that are ``real`` (N, T)."""
+    def decode(
+        self, tokens: Tensor, state: DecoderState, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
+        x = self.target(tokens, state.position)
+        hidden, after, attention = self.decoder(x, state, need_weights)
         generated = LogProbs(self.output, hidden[real])
         if self.pointer is None:
-            return generated
-        assert isinstance(state.copies, CopyMemory)
-        return PointerLogProbs(generated, self.pointer(hidden, state.copies, real))
+            return Decoded(generated, after, attention)
+        mixed = PointerLogProbs(generated, self.pointer(hidden, state.copies, real))
+        return Decoded(mixed, after, attention)

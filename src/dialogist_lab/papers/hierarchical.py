@@ -13,14 +13,16 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist_lab.decoding import Rows, State
+from dialogist_lab.decoding import Rows
 from dialogist_lab.models.generator import (
+    AttentionMaps,
     Batch,
+    Decoded,
+    Decoder,
     Generator,
     ModelConfig,
     Outputs,
     RecipeLimits,
-    TokenDistribution,
 )
 from dialogist_lab.models.transformer_blocks import (
     BLOCKED,
@@ -153,7 +155,7 @@ class HierarchicalMemory(Rows):
     extra: int  # E
     utterances: Tensor  # (B, U, D)
     spoken: Tensor  # (B, U) which of them are real
-    attention: dict[str, Tensor] = field(default_factory=dict)
+    attention: AttentionMaps = field(default_factory=dict)
 
 
 class HierarchicalEncoder(nn.Module):
@@ -247,7 +249,7 @@ def softmax_within(scores: Tensor, segments: Tensor) -> Tensor:
     return powers / (sums @ segments.transpose(1, 2)).clamp(min=1e-37)
 
 
-class UtteranceDecoder(nn.Module):
+class UtteranceDecoder(Decoder):
     """A Transformer decoder over utterances, with or without a hierarchical pointer.
 
     Equations 10 to 13 and 16 to 18. It is the decoder of a whole summary, the Writer net, and, over
@@ -288,30 +290,23 @@ class UtteranceDecoder(nn.Module):
 
         Returns the distributions at the real positions, and (N, T, D) what they are predicted from.
         """
-        x = self.embedding(target_in, 0, state.begin)
-        distribution, hidden, _, weights = self._decode(x, real, state, need_weights)
-        return Outputs(distribution, target_out[real], weights if need_weights else {}), hidden
+        decoded = self.decode(target_in, state, real, need_weights)
+        assert decoded.hidden is not None
+        return Outputs(decoded.log_probs, target_out[real], decoded.attention), decoded.hidden
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        assert isinstance(state, DecoderState)
+    def decode(
+        self, tokens: Tensor, state: DecoderState, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
         begin = state.begin if state.position == 0 else None
-        x = self.embedding(tokens[:, None], state.position, begin)
-        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
-        distribution, _, state, _ = self._decode(x, real, state, False)
-        return distribution.all(), state
-
-    def _decode(
-        self, x: Tensor, real: Tensor, state: DecoderState, need_weights: bool
-    ) -> tuple[TokenDistribution, Tensor, DecoderState, dict[str, Tensor]]:
-        pointer, copies = self.pointer, state.copies
-        hidden, state, weights = self.decoder(x, state, need_weights or pointer is not None)
+        x = self.embedding(tokens, state.position, begin)
+        hidden, after, weights = self.decoder(x, state, need_weights or self.pointer is not None)
+        attention = weights if need_weights else {}
         generated = LogProbs(self.output, hidden[real])
-        if pointer is None:
-            return generated, hidden, state, weights
-        assert isinstance(copies, HierarchicalMemory)
-        attention = weights[f"decoder_layer{len(state.caches)}_block2_decenc_att"]
-        mixed = PointerLogProbs(generated, pointer(hidden, attention, copies, real))
-        return mixed, hidden, state, weights
+        if self.pointer is None:
+            return Decoded(generated, after, attention, hidden)
+        last = weights[f"decoder_layer{len(state.caches)}_block2_decenc_att"]
+        copies = self.pointer(hidden, last, state.copies, real)
+        return Decoded(PointerLogProbs(generated, copies), after, attention, hidden)
 
 
 class Hierarchical(Generator):
@@ -329,14 +324,13 @@ class Hierarchical(Generator):
         for module in self.modules():
             initialise_module(module, "scaled")
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        memory = self.encoder(batch, need_weights)
-        target = (batch.target_in, batch.target_out, batch.target_mask)
-        outputs: Outputs = self.decoder(*target, self.decoder.start(memory), need_weights)[0]
-        return replace(outputs, attention=memory.attention | outputs.attention)
+    def encode(
+        self, batch: Batch, need_weights: bool = False
+    ) -> tuple[DecoderState, AttentionMaps]:
+        memory: HierarchicalMemory = self.encoder(batch, need_weights)
+        return self.decoder.start(memory), memory.attention
 
-    def start(self, batch: Batch) -> DecoderState:
-        return self.decoder.start(self.encoder(batch))
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, DecoderState]:
-        return self.decoder.step(tokens, state)
+    def decode(
+        self, tokens: Tensor, state: DecoderState, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
+        return self.decoder.decode(tokens, state, real, need_weights)

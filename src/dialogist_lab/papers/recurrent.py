@@ -16,8 +16,8 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dialogist_lab.decoding import Rows, State
-from dialogist_lab.models.generator import Batch, Generator, ModelConfig, Outputs, TokenDistribution
+from dialogist_lab.decoding import Rows
+from dialogist_lab.models.generator import AttentionMaps, Batch, Decoded, Generator, ModelConfig
 from dialogist_lab.models.transformer_blocks import BLOCKED, Dropout, initialise_module
 from dialogist_lab.models.vocabulary_output import (
     Copies,
@@ -230,20 +230,10 @@ class Recurrent(Generator):
             else:
                 initialise_module(module, "keras")
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        """Teacher forcing; ``attention["decoder_attention"]`` is (B, T, S), if it attends."""
-        state = self.start(batch)
-        with torch.autocast(batch.source.device.type, enabled=False):
-            x = self.dropout(self.embedding(batch.target_in))
-            decoded, _ = self.decoder(x, state)
-        real = batch.target_mask
-        maps = {}
-        if need_weights and decoded.weights is not None:
-            maps["decoder_attention"] = decoded.weights
-        return Outputs(self._distribution(decoded, state, real), batch.target_out[real], maps)
-
-    def start(self, batch: Batch) -> RecurrentState:
-        """Encode, and project what is attended to once; B rows."""
+    def encode(
+        self, batch: Batch, need_weights: bool = False
+    ) -> tuple[RecurrentState, AttentionMaps]:
+        """What is attended to is projected once; there are no attention weights."""
         real, attention = batch.source_mask, self.decoder.attention
         with torch.autocast(batch.source.device.type, enabled=False):
             states, finals = self.encoder(self.dropout(self.embedding(batch.source)), real)
@@ -253,29 +243,24 @@ class Recurrent(Generator):
             bridged = [torch.tanh(v(h)) for v, h in zip(self.bridge, finals, strict=True)]
             halves = [both.chunk(2, dim=1) for both in bridged]
             hidden = tuple((h, c) for h, c in halves)
-        return RecurrentState(hidden, memory, context, batch.copy_ids, batch.extra)
+        return RecurrentState(hidden, memory, context, batch.copy_ids, batch.extra), {}
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, RecurrentState]:
-        assert isinstance(state, RecurrentState)
+    def decode(
+        self, tokens: Tensor, state: RecurrentState, real: Tensor, need_weights: bool = False
+    ) -> Decoded:
+        """``attention["decoder_attention"]`` is (N, T, S), if it attends."""
         with torch.autocast(tokens.device.type, enabled=False):
-            decoded, after = self.decoder(self.dropout(self.embedding(tokens[:, None])), state)
-        real = torch.ones_like(tokens[:, None], dtype=torch.bool)
-        return self._distribution(decoded, state, real).all(), after
-
-    def _distribution(
-        self, decoded: DecodedSteps, state: RecurrentState, real: Tensor
-    ) -> TokenDistribution:
-        """The next token's, at those of the decoder's positions that are ``real`` (N, T)."""
-        hidden = decoded.hidden[real]
-        if decoded.context is None or self.readout is None:
-            return LogProbs(self.output, self.dropout(hidden))
-        context = decoded.context[real]
+            steps, after = self.decoder(self.dropout(self.embedding(tokens)), state)
+        hidden = steps.hidden[real]
+        if self.readout is None:
+            return Decoded(LogProbs(self.output, self.dropout(hidden)), after)
+        attention = {"decoder_attention": steps.weights} if need_weights else {}
+        context = steps.context[real]
         readout = self.readout(torch.cat([hidden, context], dim=1))
         generated = LogProbs(self.output, self.dropout(readout))
-        if self.gate is None or decoded.weights is None:
-            return generated
-        odds = self.gate(torch.cat([context, hidden, decoded.embedded[real]], dim=1))[:, 0]
+        if self.gate is None:
+            return Decoded(generated, after, attention)
+        odds = self.gate(torch.cat([context, hidden, steps.embedded[real]], dim=1))[:, 0]
         ids = state.ids[:, None].expand(-1, real.shape[1], -1)[real]
-        return PointerLogProbs(
-            generated, Copies(odds.float(), decoded.weights[real], ids, state.extra)
-        )
+        copies = Copies(odds.float(), steps.weights[real], ids, state.extra)
+        return Decoded(PointerLogProbs(generated, copies), after, attention)
