@@ -76,7 +76,8 @@ def ours(arrays: Any, flags: argparse.Namespace) -> list[tuple[float, int]]:
     from dialogist_lab.decoding import Symbols
     from dialogist_lab.recipe import read_recipe
     from dialogist_lab.training.objective import CrossEntropy
-    from dialogist_lab.training.trainer import Progress, Trainer, Validation
+    from dialogist_lab.training.run_tracking import ProgressLines
+    from dialogist_lab.training.trainer import Trainer, Validation
 
     torch.set_num_threads(flags.threads)
     recipe, vocabulary = read_recipe("dialogsum-report-1"), int(arrays["vocabulary"])
@@ -93,16 +94,13 @@ def ours(arrays: Any, flags: argparse.Namespace) -> list[tuple[float, int]]:
     config = recipe.training.model_copy(update=settings)
     times: list[float] = []
 
-    class Clock:
-        def update(self, progress: Progress, updates: int, loss: float, tokens: int) -> None:
+    class Clock(ProgressLines):
+        def update(self, *_: object) -> None:
             times.append(time.perf_counter())
-
-        def note(self, text: str) -> None:
-            pass
 
     model = recipe.model.build(vocabulary)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(model, CrossEntropy(), data, config, Path(folder), Clock())
+        trainer = Trainer(model, CrossEntropy(), data, config, Path(folder), Clock(quiet=True))
         sizes = [len(batch) for batch in config.sampler.plan(data.lengths, flags.seed, 0)]
         trainer.fit(lambda epoch: Validation({}))
     return [(b - a, size) for a, b, size in zip(times, times[1:], sizes[1:], strict=False)]

@@ -25,7 +25,8 @@ from dialogist_lab.evaluation.rouge_bleu import Rouge
 from dialogist_lab.models.pretrained import PretrainedConfig
 from dialogist_lab.recipe import Recipe
 from dialogist_lab.train_run import CONFIG, MEASURED, TOKENIZER, TrainedModel, train_recipe
-from dialogist_lab.training.trainer import CHECKPOINT, TrainingReporter
+from dialogist_lab.training.run_tracking import ProgressLines
+from dialogist_lab.training.trainer import CHECKPOINT
 
 MINILM = "minilm"
 """The base that is a pretrained encoder alone (MiniLM, Apache-2.0), from a Python package."""
@@ -52,7 +53,7 @@ def finetune_run(
     run: Path,
     wanted: Wanted,
     device: torch.device,
-    reporter: TrainingReporter,
+    reporter: ProgressLines,
 ) -> str:
     """Fine-tune in the folder ``run``, or go on there; returns what it gained, in Markdown.
 

@@ -47,8 +47,8 @@ def train(
     import torch
 
     from dialogist_lab.recipe import read_recipe
-    from dialogist_lab.train_run import ProgressLines, train_recipe
-    from dialogist_lab.training.run_tracking import tracking
+    from dialogist_lab.train_run import train_recipe
+    from dialogist_lab.training.run_tracking import ProgressLines, tracking
     from dialogist_lab.training.trainer import process_group
 
     if threads is not None:
@@ -102,7 +102,8 @@ def reproduce(
     from dialogist_lab.data_commands import synth, vectors
     from dialogist_lab.models.pretrained import base_folder
     from dialogist_lab.recipe import bundled_recipes, read_recipe
-    from dialogist_lab.train_run import MODEL, TOKENIZER, ProgressLines, train_recipe
+    from dialogist_lab.train_run import MODEL, TOKENIZER, train_recipe
+    from dialogist_lab.training.run_tracking import ProgressLines
 
     papers = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
     if paper not in papers:
@@ -200,7 +201,8 @@ def find_rate(
 
     from dialogist.cli.console import note
     from dialogist_lab.recipe import read_recipe
-    from dialogist_lab.train_run import ProgressLines, train_recipe
+    from dialogist_lab.train_run import train_recipe
+    from dialogist_lab.training.run_tracking import ProgressLines
     from dialogist_lab.training.trainer import LOG
 
     torch.set_num_threads(threads or torch.get_num_threads())
@@ -284,7 +286,7 @@ def finetune(
     import torch
 
     from dialogist_lab.finetuning import Wanted, finetune_run
-    from dialogist_lab.train_run import ProgressLines
+    from dialogist_lab.training.run_tracking import ProgressLines
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -8,9 +8,7 @@ RUN/model.safetensors         the finished weights
 """
 
 import gzip
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -22,7 +20,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from dialogist.cli.console import time_left
 from dialogist.config import differences, read_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import alone_in, reading, replacing, write_text_atomically
@@ -53,13 +50,12 @@ from dialogist_lab.evaluation.rouge_bleu import Rouge
 from dialogist_lab.models.generator import Generator
 from dialogist_lab.recipe import DataSet, Recipe, to_yaml
 from dialogist_lab.training.objective import Objective
+from dialogist_lab.training.run_tracking import ProgressLines
 from dialogist_lab.training.trainer import (
     BEST,
     CHECKPOINT,
     Processes,
-    Progress,
     Trainer,
-    TrainingReporter,
     Validation,
     write_tensors,
 )
@@ -78,7 +74,7 @@ def train_recipe(
     data: Path,
     run: Path,
     device: torch.device,
-    reporter: TrainingReporter,
+    reporter: ProgressLines,
     resume: bool = False,
 ) -> None:
     """Train in the folder ``run``, or go on training there.
@@ -130,7 +126,7 @@ def _settle(recipe: Recipe, run: Path, resume: bool) -> None:
 
 
 def _train(
-    recipe: Recipe, data: Path, run: Path, device: torch.device, reporter: TrainingReporter
+    recipe: Recipe, data: Path, run: Path, device: torch.device, reporter: ProgressLines
 ) -> None:
     processes = Processes()
     preparation = Preparation(recipe.preparation)
@@ -196,9 +192,7 @@ def tokenizer_texts(examples: Iterable[Example]) -> Iterator[str]:
         yield from example.targets
 
 
-def read_sets(
-    sets: Sequence[DataSet], folder: Path, reporter: TrainingReporter
-) -> Iterator[Dialogue]:
+def read_sets(sets: Sequence[DataSet], folder: Path, reporter: ProgressLines) -> Iterator[Dialogue]:
     """The dialogues of some data sets, less the excluded ones; bad records are counted.
 
     Raises DataError: a file is missing or unreadable.
@@ -231,7 +225,7 @@ class Coder:
         return encode(example, self.tokenizer, self.limits, self.labels, self.apart)
 
     def pairs(
-        self, what: str, examples: Iterable[Example], reporter: TrainingReporter
+        self, what: str, examples: Iterable[Example], reporter: ProgressLines
     ) -> list[EncodedPair]:
         """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
         encoded = [self.encode(example) for example in examples if example.targets]
@@ -458,44 +452,3 @@ def open_teaching(options: str = "") -> ModelWriter:
     writer = open_run(str(TEACHING))
     writer.name, writer.language = TEACHING.name, "en"
     return writer
-
-
-class ProgressLines:
-    """A `TrainingReporter`: lines on standard error, one every so many seconds; ``track`` is given
-    what stands in the log."""
-
-    def __init__(
-        self,
-        quiet: bool = False,
-        every: float = 10.0,
-        track: Callable[[Mapping[str, Any]], None] | None = None,
-    ) -> None:
-        self.quiet, self.every, self._track = quiet, every, track
-        self._since, self._tokens = time.monotonic(), 0
-        self._began: tuple[float, int] | None = None  # when, and at which update
-
-    def update(
-        self, progress: Progress, updates: int, total: int, loss: float, tokens: int
-    ) -> None:
-        self._tokens += tokens
-        now = time.monotonic()
-        began, first = self._began = self._began or (now, progress.step)
-        seconds = now - self._since
-        if seconds < self.every:
-            return
-        left = (now - began) / max(1, progress.step - first) * (total - progress.step)
-        self.note(
-            f"epoch {progress.epoch + 1}, update {progress.batch} of {updates}: loss {loss:.3f}, "
-            f"{self._tokens / seconds:,.0f} target tokens/s"
-            + f", {time_left(left)} left at most"
-            * (progress.step > first)
-        )
-        self._since, self._tokens = now, 0
-
-    def record(self, record: Mapping[str, Any]) -> None:
-        if self._track is not None:
-            self._track(record)
-
-    def note(self, text: str) -> None:
-        if not self.quiet:
-            print(f"dialogist: {text}", file=sys.stderr, flush=True)

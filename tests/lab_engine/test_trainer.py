@@ -21,6 +21,7 @@ from dialogist_lab.data.batching import TrainingData
 from dialogist_lab.decoding import Symbols
 from dialogist_lab.models.generator import Batch, Generator
 from dialogist_lab.training.objective import CrossEntropy, Loss
+from dialogist_lab.training.run_tracking import ProgressLines
 from dialogist_lab.training.trainer import (
     BEST,
     CHECKPOINT,
@@ -38,10 +39,11 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "lab_engine" / "training_process.py"
 
 
-class Quiet:
-    """A reporter that remembers."""
+class Quiet(ProgressLines):
+    """It remembers what it is told."""
 
     def __init__(self, each: Callable[[Progress], None] = lambda progress: None) -> None:
+        super().__init__(quiet=True)
         self.each = each
         self.notes: list[str] = []
         self.losses: list[float] = []
@@ -54,8 +56,6 @@ class Quiet:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
-
-    def record(self, record: object) -> None: ...
 
 
 def config(**options: Any) -> TrainingConfig:

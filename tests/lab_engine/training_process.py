@@ -13,8 +13,8 @@ from tests.lab_engine.samples import SMALL, copying_data
 
 from dialogist_lab.models.transformer import TransformerConfig
 from dialogist_lab.training.objective import CrossEntropy
+from dialogist_lab.training.run_tracking import ProgressLines
 from dialogist_lab.training.trainer import (
-    Progress,
     Trainer,
     TrainingConfig,
     Validation,
@@ -23,21 +23,18 @@ from dialogist_lab.training.trainer import (
 )
 
 
-class Slow:
-    """A reporter that takes its time."""
+class Slow(ProgressLines):
+    """It takes its time."""
 
     def __init__(self, seconds: float) -> None:
+        super().__init__()
         self.seconds = seconds
 
-    def update(
-        self, progress: Progress, updates: int, total: int, loss: float, tokens: int
-    ) -> None:
+    def update(self, *_: object) -> None:
         time.sleep(self.seconds)
 
     def note(self, text: str) -> None:
         print(text, flush=True)
-
-    def record(self, record: object) -> None: ...
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -34,6 +34,7 @@ from dialogist.errors import CheckpointError, DataError, DialogistError, Stopped
 from dialogist.files import replacing
 from dialogist_lab.data.batching import Indices, SamplerConfig, TokenBucketConfig, TrainingData
 from dialogist_lab.training.objective import Objective
+from dialogist_lab.training.run_tracking import ProgressLines
 
 CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
 """What the trainer writes into a run folder."""
@@ -181,19 +182,6 @@ class Validation:
     samples: Sequence[Mapping[str, Any]] = ()
 
 
-class TrainingReporter(Protocol):
-    """Where progress is shown: after every update, of ``updates`` in an epoch and ``total`` in all;
-    in notes; and what stands in the log."""
-
-    def update(
-        self, progress: "Progress", updates: int, total: int, loss: float, tokens: int
-    ) -> None: ...
-
-    def note(self, text: str) -> None: ...
-
-    def record(self, record: Mapping[str, Any]) -> None: ...
-
-
 class Interrupted(Stopped):
     """Training was stopped by a signal; a checkpoint is saved."""
 
@@ -230,7 +218,7 @@ class Trainer:
         data: TrainingData,
         config: TrainingConfig,
         run: Path,
-        reporter: TrainingReporter,
+        reporter: ProgressLines,
     ) -> None:
         """
         Raises DataError: there are no training pairs.
@@ -249,7 +237,6 @@ class Trainer:
             data=data.fingerprint(), threads=torch.get_num_threads(), processes=self.processes.count
         )
         self.progress = self._resumed(fresh)
-        self._plans: dict[int, list[Indices]] = {}
         planned = config.epochs * self._updates(self._plan(0))
         self.total_steps = min(planned, config.max_steps or planned)
 
@@ -288,10 +275,7 @@ class Trainer:
 
     def _plan(self, epoch: int) -> list[Indices]:
         """The batches of an epoch."""
-        if epoch not in self._plans:
-            plan = self.config.sampler.plan(self.data.lengths, self.config.seed, epoch)
-            self._plans = {epoch: plan}
-        return self._plans[epoch]
+        return self.config.sampler.plan(self.data.lengths, self.config.seed, epoch)
 
     def _update(self, group: Sequence[Indices], updates: int) -> None:
         """One optimizer update from the batches of ``group``."""
