@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -68,59 +68,50 @@ def encode(
     ``labels`` are those of the rule pack that cut the targets, if one did. A target can copy only
     what the model reads: unknown words beyond the limits stay unknown.
     """
+    symbols = tokenizer.symbols
     apart: dict[str, int] | None = {} if tell_unknown_apart else None
     whole = [tokenizer.encode(f"{u.speaker} {u.text}", apart) for u in example.utterances]
     kept = [ids[: limits.utterance_tokens] for ids in whole[: limits.utterances]]
-    body = [token for ids in kept for token in ids]
-    read = _room(len(body), limits.source_tokens, limits.keep_end)
-    starts = [s for s in list(accumulate(map(len, kept), initial=1))[:-1] if s <= read]
-    source = _enclosed(body, tokenizer, limits.source_tokens, limits.keep_end)
+    body = list(chain.from_iterable(kept))
+    source, read = _enclosed(body, symbols, limits.source_tokens, limits.keep_end)
+    starts = tuple(s for s in list(accumulate(map(len, kept), initial=1))[:-1] if s <= read)
     unknown = tuple(apart or ())
     if apart is not None:
         seen = frozenset(body[:read])
         apart = {word: index for word, index in apart.items() if index in seen}
     pairs, summaries_cut = [], 0
     for number, text in enumerate(example.targets):
-        parts, key_points = [tokenizer.encode(text, apart, grow=False)], []
-        shortened = parts
-        if example.sub_summaries:
-            own = example.sub_summaries[number]
-            parts = [tokenizer.encode(part, apart, grow=False) for _, part in own]
-            shortened = [ids[: limits.sub_summary_tokens] for ids in parts]
-            key_points = [FIRST_KEY_POINT + labels.index(label) for label, _ in own]
-        body = [token for ids in shortened for token in ids]
-        room = _room(len(body), limits.summary_tokens, limits.keep_end)
-        ends = [min(end, room) + 1 for end in accumulate(map(len, shortened))]
-        count = len(key_points)
-        if key_points and room < len(body):  # with the last words go the last key points
-            count = next(
-                i for i, end in enumerate(accumulate(map(len, shortened)), 1) if end > room
-            )
-        target = _enclosed(body, tokenizer, limits.summary_tokens, limits.keep_end)
-        points = tuple(key_points[:count])
-        pairs.append(
-            EncodedPair(
-                source, target, tuple(starts), points, tuple(ends[:count] if points else ())
-            )
-        )
+        planned = example.sub_summaries[number] if example.sub_summaries else ()
+        texts = [part for _, part in planned] if example.sub_summaries else [text]
+        parts = [tokenizer.encode(part, apart, grow=False) for part in texts]
+        most = limits.sub_summary_tokens if example.sub_summaries else None
+        shortened = [ids[:most] for ids in parts]
+        body = list(chain.from_iterable(shortened))
+        target, room = _enclosed(body, symbols, limits.summary_tokens, limits.keep_end)
+        bounds = pairwise((0, *accumulate(map(len, shortened))))
+        # With the last words go the last key points.
+        fitting = [
+            (FIRST_KEY_POINT + labels.index(label), min(end, room) + 1)
+            for (label, _), (start, end) in zip(planned, bounds, strict=False)
+            if start <= room
+        ]
+        key_points, ends = tuple(zip(*fitting, strict=True)) or ((), ())
+        pairs.append(EncodedPair(source, target, starts, key_points, ends))
         summaries_cut += room < sum(map(len, parts))
     if not example.targets:
-        pairs.append(EncodedPair(source, starts=tuple(starts)))
+        pairs.append(EncodedPair(source, starts=starts))
     return Encoded(tuple(pairs), unknown, sum(map(len, whole)), read, summaries_cut)
 
 
-def _room(length: int, limit: int | None, keep_end: bool) -> int:
-    """How many of ``length`` ids fit beside begin (and end, where it is kept in a cut)."""
-    return length if limit is None else min(length, limit - 1 - int(keep_end))
-
-
 def _enclosed(
-    ids: Sequence[int], tokenizer: Tokenizer, limit: int | None, keep_end: bool
-) -> tuple[int, ...]:
-    """Begin + ids + end, cut to ``limit``."""
-    room = _room(len(ids), limit, keep_end)
-    symbols = tokenizer.symbols
-    return (symbols.bos, *ids[:room], symbols.eos)[:limit]
+    ids: Sequence[int], symbols: Symbols, limit: int | None, keep_end: bool
+) -> tuple[tuple[int, ...], int]:
+    """Begin + ids + end, cut to ``limit``, and how many of the ids are in it.
+
+    ``keep_end``: whether a cut sequence has the end symbol.
+    """
+    room = len(ids) if limit is None else min(len(ids), limit - 1 - int(keep_end))
+    return (symbols.bos, *ids[:room], symbols.eos)[:limit], room
 
 
 def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:
