@@ -1,4 +1,4 @@
-"""The papers' networks: no dialogue sees another, search is teacher forcing, equations by hand."""
+"""All networks: no dialogue sees another, search is teacher forcing, equations by hand."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,8 +44,28 @@ _WIDTHS = {"embedding": 12, "width": 16, "heads": 4, "feed_forward": 24, "uttera
 _LAYERS = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 2, "target_tokens": 16}
 _HIERARCHICAL = {**_WIDTHS, **_LAYERS, "dropout": 0.0}
 _RECURRENT = {"kind": "recurrent", "embedding": 6, "hidden": 4, "dropout": 0.0}
+_TRANSFORMER = {
+    "kind": "transformer", "d_model": 16, "heads": 2, "feed_forward": 24, "encoder_layers": 2,
+    "decoder_layers": 2, "dropout": 0.0, "attention_output_dropout": 0.0,
+}  # fmt: skip
 _LEADER = _HIERARCHICAL | {"kind": "leader-writer", "key_points": 3, "longest_plan": 6}
 KINDS: dict[str, dict[str, Any]] = {
+    "transformer": _TRANSFORMER,
+    "transformer-pointer": {**_TRANSFORMER, "pointer": True},
+    "transformer-narrow": {**_TRANSFORMER, "embedding": 8, "tie_output": False},
+    "transformer-of-reports": {
+        **_TRANSFORMER,
+        "norm": "post",
+        "reuse_second_norm": True,
+        "key_width": 16,
+    },
+    "transformer-two-tables": {
+        **_TRANSFORMER,
+        "norm": "post",
+        "activation": "gelu",
+        "share_embeddings": False,
+        "tie_output": False,
+    },
     "seq2seq": {**_RECURRENT, "attention": False, "layers": 2},
     "seq2seq-attention": {**_RECURRENT, "layers": 2},
     "pointer-generator": {**_RECURRENT, "pointer": True},
@@ -135,11 +155,14 @@ def test_everything_learns(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", POINTERS)
 def test_unknown_words_can_be_copied(kind: str) -> None:
-    outputs = model_of(kind)(batch_of(TWICE))
+    outputs = model_of(kind)(batch_of(TWICE, TWO))
     every = outputs.log_probs.all()
     assert every.shape[1] == 22
     torch.testing.assert_close(every.exp().sum(dim=1), torch.ones(len(every)))
-    assert (every[:, 20:].exp() > 1e-6).all()
+    assert (every[:-2, 20:].exp() > 1e-6).all()
+    assert (every[-2:, 20:].exp() < 1e-20).all(), "the other dialogue has no unknown word"
+    chosen = every.gather(1, outputs.targets[:, None])[:, 0]
+    torch.testing.assert_close(outputs.log_probs.of(outputs.targets).target, chosen)
 
 
 # Recurrent

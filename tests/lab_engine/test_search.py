@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from tests.lab_engine.samples import SYMBOLS, copying_pairs, small_model
 from torch import Tensor
 
 from dialogist.errors import ConfigError
-from dialogist_lab.data.batching import collate
 from dialogist_lab.decoding import DecodingOptions, Symbols, length_normaliser, search
 
 FEW = Symbols(pad=0, unk=1, bos=2, eos=3, size=6)
@@ -80,16 +78,6 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(alpha: float, seed: int) ->
         assert found.tokens == text
         assert found.score == pytest.approx(score, abs=1e-4)
         assert found.finished == (len(text) < 4)
-
-
-@pytest.mark.parametrize("strategy", ["greedy", "beam"])
-def test_a_dialogue_does_not_depend_on_its_neighbours(strategy: Any) -> None:
-    model = small_model(pointer=True)
-    pairs = copying_pairs(5)
-    options = DecodingOptions(strategy=strategy, beam_size=3, max_tokens=7)
-    together = model.generate(collate(pairs, SYMBOLS), options, SYMBOLS)
-    alone = [model.generate(collate([one], SYMBOLS), options, SYMBOLS)[0] for one in pairs]
-    assert [h.tokens for h in together] == [h.tokens for h in alone]
 
 
 def test_sampling_follows_the_distribution_and_the_seed() -> None:

@@ -1,72 +1,17 @@
-"""The Transformer: one step at a time as at once, masks, sizes, start values."""
+"""The Transformer: attention, positions, start values, dropout."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from tests.lab_engine.samples import SYMBOLS, copying_pairs, pair, small_model
+from tests.lab_engine.samples import small_model
 
 from dialogist.errors import ConfigError, DataError
-from dialogist_lab.data.batching import collate
 from dialogist_lab.models.generator import Batch
 from dialogist_lab.models.transformer import TransformerConfig
 from dialogist_lab.models.transformer_blocks import Dropout, sinusoids
 from dialogist_lab.recipe import read_recipe
-
-KINDS: list[dict[str, Any]] = [
-    {},
-    {"norm": "post", "activation": "gelu", "share_embeddings": False, "tie_output": False},
-    {"pointer": True},
-    {"norm": "post", "reuse_second_norm": True, "key_width": 16},
-    {"embedding": 8, "tie_output": False},
-]
-
-
-@pytest.mark.parametrize("options", KINDS)
-def test_stepping_gives_what_teacher_forcing_gives(options: dict[str, Any], batch: Batch) -> None:
-    model = small_model(**options)
-    with torch.no_grad():
-        wanted = model(batch).log_probs.all()
-        state, steps = model.start(batch), []
-        for tokens in batch.target_in.unbind(dim=1):
-            log_probs, state = model.step(tokens, state)
-            steps.append(log_probs)
-    found = torch.stack(steps, dim=1)[batch.target_mask]
-    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("options", KINDS)
-def test_neighbours_and_padding_do_not_matter(options: dict[str, Any], batch: Batch) -> None:
-    model = small_model(**options)
-    with torch.no_grad():
-        together = model(batch).log_probs.all()
-        alone = [model(collate([one], SYMBOLS)).log_probs.all() for one in copying_pairs(3)]
-    torch.testing.assert_close(torch.cat(alone), together, rtol=0, atol=1e-5)
-
-
-def test_a_position_sees_no_later_target(batch: Batch) -> None:
-    model = small_model()
-    with torch.no_grad():
-        before = model(batch).log_probs.all().view(3, 4, -1)
-        changed = batch.target_in.clone()
-        changed[:, 2] = 39
-        other = replace(batch, target_in=changed)
-        after = model(other).log_probs.all().view(3, 4, -1)
-    assert torch.equal(before[:, :2], after[:, :2])
-    assert not torch.allclose(before[:, 2:], after[:, 2:])
-
-
-def test_selected_rows_go_on_as_before(batch: Batch) -> None:
-    model = small_model(pointer=True)
-    rows = torch.tensor([2, 0, 2])
-    tokens = torch.tensor([5, 6, 7])
-    with torch.no_grad():
-        _, state = model.step(tokens, model.start(batch))
-        wanted, _ = model.step(tokens, state)
-        found, _ = model.step(tokens[rows], state.select(rows))
-    torch.testing.assert_close(found, wanted[rows], rtol=0, atol=1e-5)
 
 
 def test_attention_weights_have_the_reports_names_and_sum_to_one(batch: Batch) -> None:
@@ -79,23 +24,6 @@ def test_attention_weights_have_the_reports_names_and_sum_to_one(batch: Batch) -
     padding = attention["decoder_layer2_block2_decenc_att"].transpose(1, 3)[~batch.source_mask]
     assert padding.numel()
     assert padding.abs().max() == 0
-
-
-def test_a_pointer_can_say_an_unknown_word() -> None:
-    model = small_model(pointer=True)
-    source = [5, 40, 6, 41]  # 40 and 41 are not in the vocabulary
-    given = collate([pair(source, [41]), pair([7, 8], [9])], SYMBOLS)
-    assert given.source[0].tolist() == [2, 5, 1, 6, 1, 3]
-    with torch.no_grad():
-        outputs = model(given)
-        probabilities = outputs.log_probs.all().exp()
-    assert probabilities.shape[1] == 42
-    torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(probabilities)))
-    assert probabilities[0, 41] > 1e-4
-    assert probabilities[2, 40:].max() < 1e-20, "the other dialogue has no unknown word"
-    of_targets = outputs.log_probs.of(outputs.targets).target
-    chosen = probabilities.gather(1, outputs.targets[:, None]).log()[:, 0]
-    torch.testing.assert_close(of_targets, chosen, rtol=0, atol=1e-5)
 
 
 def test_a_sequence_beyond_the_positions_is_refused(batch: Batch) -> None:
