@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dialogist.errors import UsageError, nearest
-from dialogist.language.people import names_called, own_names
+from dialogist.privacy.persons import names_called, own_names
 from dialogist.records import Dialogue, Perspective
 
 _TAG = re.compile(r"#\s?[Pp]erson\s?\d+\s?#|(?:speaker|person|spk)[ _]?\d+", re.I)

@@ -1,6 +1,7 @@
-"""People by name: who is one, whom a name means, and where a text mentions people that are known.
+"""People by name: who is one, whom a name means, where a text mentions those that are known.
 
-All of it takes time in proportion to the text, however many people there are.
+All of it takes time in proportion to the text, however many people there are. How somebody is
+introduced or greeted is told by the words around the names that the tagger of names finds.
 """
 
 import re
@@ -11,7 +12,8 @@ from typing import Any
 
 from dialogist.language.people import NAME_WORDS, NICKNAMES
 from dialogist.language.roles import ROLES, role_of
-from dialogist.language.tokens import SPEAKER_TAG, folded, word_set, word_table
+from dialogist.language.tokens import SPEAKER_TAG, folded, replaced, word_set, word_table
+from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.requested import is_ordinary
 
 _NAMES = word_table("names")
@@ -165,3 +167,56 @@ NOBODY = People()
 def people_of(names: tuple[str, ...]) -> People:
     """The people of a dialogue; asked for again with each of its texts."""
     return People(names)
+
+
+_NAME = "\ue000"  # stands for each name in what the patterns below read
+_TITLED = rf"(?:(?:mr|mrs|ms|miss|dr|prof|doctor|professor)\b\.?\s)?{_NAME}"
+_BEGINS = r"(?:^|[.!?:,–—-]\s*|\b(?:hi|hello|hey|yes|morning|afternoon|evening|there|again)\s)"
+_ENDS = r"(?=\s*(?:[.!,;:–—-]|\Z))(?!,? (?:my|our|his|her|their|the|an?) )"
+_JOB = r"\s(?:from|with|at|in|here|speaking|calling|again|on)\b"
+_INTRODUCED = re.compile(
+    rf"(?i)\bmy name(?: is|['’]s) {_TITLED}"
+    rf"|{_BEGINS}this is {_TITLED}(?:{_ENDS}|{_JOB}|\s(?:and i|how|what|your|i)\b)"
+    rf"|\bit(?: is|['’]s) {_TITLED}{_JOB}"
+    rf"|^(?:good )?(?:hi|hello|hey|morning|afternoon|evening)(?: there)?[,!.]"
+    rf" it(?: is|['’]s) {_TITLED}{_ENDS}"
+    rf"|{_BEGINS}{_TITLED} (?:speaking\b|here(?:{_ENDS}|{_JOB}))"
+    rf"|\byou(?: are|['’]re)? (?:speaking|talking|chatting|through) (?:with|to) {_TITLED}"
+    rf"|\bi(?: am|['’]m) {_TITLED}(?:{_ENDS}|\s(?:from|with)\b|,? (?:your|and i)\b)"
+    rf"|\b(?:regards|sincerely|yours truly|yours faithfully),?\s+{_NAME}[^.!?]{{0,60}}\Z"
+    rf"|\n\s*(?:thanks|thank you|cheers|best|best wishes),?\s*\n\s*{_NAME}\s*\Z"
+    rf"|\S\s*(?:[\^~]|(?<=[.!?\s])[-–—])\s?{_NAME}(?: [a-z])?\s*\Z"
+)
+_SOMEBODY_ELSE = re.compile(  # "Mom, this is Priya.", but not "Mom, this is Priya from the bank."
+    rf"(?i)\W*(?:{_NAME}|mom|mum|mommy|mummy|dad|daddy|grandma|grandpa|granny|aunt|uncle|honey"
+    rf"|darling), this is {_NAME}(?!{_JOB}|,? (?:and i|your|how)\b)"
+)
+_CALLED = re.compile(
+    r"(?i)(?:^|[.!?]\s+)(?:hi|hello|hallo|hey|thanks|thank you|(?:good )?(?:morning|afternoon"
+    r"|evening)|bye|goodbye|sorry|sure|okay|ok|yes|no(?=,)|of course|dear),?\s+"
+    rf"{_TITLED}(?=\s*(?:[.!?,;]|\Z))"
+)
+
+
+def own_names(text: str) -> Iterator[str]:
+    """The names by which the speaker of a text introduces himself or signs, without titles."""
+    return _names_in(text, _INTRODUCED, _SOMEBODY_ELSE)
+
+
+def names_called(text: str) -> Iterator[str]:
+    """The names by which a text greets, thanks or answers somebody, without titles."""
+    return _names_in(text, _CALLED)
+
+
+def _names_in(
+    text: str, pattern: re.Pattern[str], unless: re.Pattern[str] | None = None
+) -> Iterator[str]:
+    text = text.replace(_NAME, " ")
+    spans = list(tagged_names(text))
+    marked = replaced(text, ((start, end, _NAME) for start, end in spans)).text
+    if unless and unless.match(marked):
+        return
+    for match in pattern.finditer(marked) if spans else ():
+        if not marked[match.end() :].lstrip().startswith("?"):
+            start, end = spans[marked.count(_NAME, 0, match.end()) - 1]
+            yield text[start:end]

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.language.people import names_called, own_names
+from dialogist.privacy.persons import names_called, own_names
 
 
 @pytest.mark.parametrize(
