@@ -18,7 +18,6 @@ from dialogist import Dialogue, SummaryOptions
 from dialogist.cli.main import command_line
 from dialogist.records import Draft, EvidenceSpan, WriterOutput
 from dialogist.service import reviews, tables
-from dialogist.service.audit_log import AuditFilter, find_changes
 from dialogist.service.feedback import shared_feedback
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.problems import Problem
@@ -117,7 +116,7 @@ def test_a_store_of_version_3_goes_on(engine):
     assert plain["excerpt"].startswith("Guest: “My number is 415 555 0132.")
     assert (plain["conversation"], plain["turns"], plain["status"]) == ("case-7", 3, "review")
     assert (filled["form"], ids_of(engine, form="call")) == ("call", [filled["id"]])
-    assert {one["who"] for one in find_changes(engine, AuditFilter())} == {"old"}
+    assert {one["who"] for one in tables.find_changes(engine, tables.AuditFilter())} == {"old"}
     assert approve(engine, old, filled["id"])["state"] == "approved"
     assert len(list(shared_feedback(engine, "pairs"))) == 1
     fresh = {(t, c.name) for t in tables.metadata.tables for c in tables.metadata.tables[t].columns}

@@ -127,7 +127,8 @@ def add(
 ) -> None:
     """Make an API key, and print it: it cannot be shown again."""
     engine = _engine(store, config)
-    from dialogist.service.keys import SCOPES, add_key
+    from dialogist.service.keys import add_key
+    from dialogist.service.settings import SCOPES
 
     typer.echo(add_key(engine, name, scope or SCOPES))
 

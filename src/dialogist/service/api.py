@@ -21,7 +21,6 @@ from dialogist.config import Config
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Statement, to_json
 from dialogist.service import (
-    audit_log,
     deliveries,
     feedback,
     guards,
@@ -365,8 +364,8 @@ async def erase_review(request: Request, identity: Identity) -> Response:
 async def get_audit(request: Request) -> Response:
     """Tell who changed what and when, the newest first; it holds no content."""
     service, _ = await guards.authorized(request, "reviews")
-    wanted = _query(request, audit_log.AuditFilter)
-    return JSONResponse({"changes": await service.stored(audit_log.find_changes, wanted)})
+    wanted = _query(request, tables.AuditFilter)
+    return JSONResponse({"changes": await service.stored(tables.find_changes, wanted)})
 
 
 @router.post("/v1/reviews/{identity}/deliveries")
@@ -552,7 +551,7 @@ _QUERIES: Mapping[str, type[Config]] = {
     "/v1/deliveries": deliveries.DeliveryFilter,
     "/v1/reviews": reviews.ReviewPage,
     "/v1/reviews/export": reviews.ExportFilter,
-    "/v1/audit": audit_log.AuditFilter,
+    "/v1/audit": tables.AuditFilter,
 }
 """What these routes take as a query."""
 

@@ -24,7 +24,6 @@ from dialogist.service import tables
 from dialogist.service.connectors import LONGEST_PAUSE, Outcome, Refused, Target, send
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import log_event, log_failure
-from dialogist.service.requests import time_of
 
 _PAUSES = (5.0, 60.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0)  # between tries: 18 hours in all
 _LONGEST_REST = 300.0  # of a destination that asks for a pause: another delivery is tried then
@@ -219,8 +218,8 @@ def find_deliveries(engine: sa.Engine, wanted: DeliveryFilter) -> list[dict[str,
             {
                 **{name: row._mapping[name] for name in _SHOWN},
                 "review": row.review_id,
-                "created": time_of(row.created),
-                "next_try": time_of(row.next_try) if row.state == "waiting" else "",
+                "created": tables.time_of(row.created),
+                "next_try": tables.time_of(row.next_try) if row.state == "waiting" else "",
             }
             for row in connection.execute(query)
         ]

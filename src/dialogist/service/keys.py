@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,8 @@ import sqlalchemy as sa
 from dialogist.errors import UsageError, nearest
 from dialogist.service import tables
 from dialogist.service.problems import Problem
+from dialogist.service.settings import SCOPES
 
-SCOPES: Mapping[str, str] = {
-    "summaries": "summarize dialogues",
-    "batches": "store batches of dialogues, and read their results",
-    "reviews": "review stored summaries, and send feedback",
-    "forms": "store and delete forms of your own",
-    "metrics": "read metrics and the version",
-}
 _PREFIX = "dlg_"
 _PERSON = "person:"  # in place of a digest: somebody signed in elsewhere; no secret has it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")

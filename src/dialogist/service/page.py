@@ -27,7 +27,6 @@ from dialogist.records import JSON, Masking, Statement
 from dialogist.service import feedback, guards, reviews, tables
 from dialogist.service.api import Identity
 from dialogist.service.api_docs import documented_routes
-from dialogist.service.audit_log import AuditFilter, find_changes
 from dialogist.service.deliveries import (
     DeliveryFilter,
     DeliveryRequest,
@@ -495,7 +494,7 @@ async def change_forms(request: Request) -> Response:
 async def audit(request: Request) -> Response:
     """Show who changed what, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
-    changes = await service.stored(find_changes, AuditFilter())
+    changes = await service.stored(tables.find_changes, tables.AuditFilter())
     return await _page(request, "audit", changes=changes, ago=_ago)
 
 

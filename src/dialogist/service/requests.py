@@ -8,11 +8,10 @@ or done raises a `Problem`.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from io import BytesIO
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
@@ -37,10 +36,6 @@ from dialogist.service.problems import Problem
 from dialogist.summarizer import Result, Summarizer
 
 ConfigT = TypeVar("ConfigT", bound=Config)
-Moment: TypeAlias = Annotated[
-    datetime, AfterValidator(lambda when: when if when.tzinfo else when.replace(tzinfo=UTC))
-]
-"""A time in a request; without a zone it is UTC."""
 
 RESERVED = ("options", "timeout_ms", "review")
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
@@ -120,11 +115,6 @@ def fault_of(error: ValidationError, model: type[Config]) -> str:
     if name not in model.model_fields:
         return f"use only {', '.join(model.model_fields)}"
     return f"{name}: {first['msg']}"
-
-
-def time_of(seconds: float | None) -> str:
-    """A moment as replies give it; empty for none."""
-    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def checked_values(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:

@@ -22,7 +22,7 @@ from dialogist.service.deliveries import enqueue
 from dialogist.service.feedback import DialogueMasks, Judged, store_feedback
 from dialogist.service.keys import Key
 from dialogist.service.problems import Problem
-from dialogist.service.requests import Moment, dialogue_of, record_of, time_of
+from dialogist.service.requests import dialogue_of, record_of
 from dialogist.service.reviewed_text import (
     MOST_STATEMENTS,
     Edit,
@@ -79,8 +79,8 @@ class ReviewFilter(Config):
     state: str = Field("open", pattern=_SOME)
     search: str = Field("", max_length=200)
     form: str = Field("", max_length=200)
-    since: Moment | None = None
-    until: Moment | None = None
+    since: tables.Moment | None = None
+    until: tables.Moment | None = None
     order: Literal["age", "ready"] = "age"
 
 
@@ -198,7 +198,7 @@ def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
     return {
         "id": row.id,
         "state": "deleted" if row.deleted else row.state,
-        **{name: time_of(values[name]) for name in ("created", "reviewed", "deleted")},
+        **{name: tables.time_of(values[name]) for name in ("created", "reviewed", "deleted")},
         **{
             name: values[name]
             for name in ("reviewer", "reason", "form", "status", "ready", "conversation")

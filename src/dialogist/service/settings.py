@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -18,6 +18,9 @@ from dialogist.service.connectors import Destination
 from dialogist.writers import writer_names
 
 KeepApproved: TypeAlias = Literal["masked", "as_is"]
+Scope: TypeAlias = Literal["summaries", "batches", "reviews", "forms", "metrics"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""What keys may do."""
 _SAFE = r"^(https://|http://(localhost|127\.0\.0\.1)([:/]|$))"
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
@@ -36,11 +39,7 @@ def _is_address(name: str) -> bool:
 class PersonSettings(Config):
     """What people may do who sign in without a key: ``scopes``, as of a key."""
 
-    scopes: tuple[Literal["summaries", "batches", "reviews", "forms", "metrics"], ...] = (
-        "summaries",
-        "reviews",
-        "forms",
-    )
+    scopes: tuple[Scope, ...] = ("summaries", "reviews", "forms")
 
 
 class ProxySettings(PersonSettings):

@@ -1,4 +1,5 @@
-"""The store of the service: its tables, in SQLite or PostgreSQL, and how they are brought up.
+"""The store of the service: its tables, in SQLite or PostgreSQL, how they are brought up, and what
+all of them share: the audit, what is made only once, and what is forgotten.
 
 Times are seconds since 1970. Content (dialogues, summaries) lies only in columns that say so.
 """
@@ -7,12 +8,16 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import sqlalchemy as sa
+from pydantic import AfterValidator, Field
 
+from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError
+from dialogist.records import JSON
 from dialogist.service.problems import Problem
 
 metadata = sa.MetaData()
@@ -291,6 +296,48 @@ def _name_of_key(key_id: Any) -> Any:
     """An expression: the name of a key, if it was revoked the one that it had."""
     name = sa.func.coalesce(sa.func.nullif(keys.c.former, ""), keys.c.name)
     return sa.func.coalesce(sa.select(name).where(keys.c.id == key_id).scalar_subquery(), "")
+
+
+Moment: TypeAlias = Annotated[
+    datetime, AfterValidator(lambda when: when if when.tzinfo else when.replace(tzinfo=UTC))
+]
+"""A time in a request; without a zone it is UTC."""
+
+
+class AuditFilter(Config):
+    """Which changes are meant: those at or after ``since``, the newest first.
+
+    ``after``: the number of the last one that is known. ``limit``: how many.
+    """
+
+    since: Moment | None = None
+    after: int | None = Field(None, ge=1, le=2**31 - 1)
+    limit: int = Field(100, ge=1, le=1000)
+
+
+def find_changes(engine: sa.Engine, wanted: AuditFilter) -> list[dict[str, JSON]]:
+    """Who changed what and when, the newest first; nothing of it is content."""
+    query = sa.select(audit).order_by(audit.c.number.desc()).limit(wanted.limit)
+    if wanted.since:
+        query = query.where(audit.c.at >= wanted.since.timestamp())
+    if wanted.after:
+        query = query.where(audit.c.number < wanted.after)
+    with engine.connect() as connection:
+        return [
+            {
+                "number": row.number,
+                "at": time_of(row.at),
+                "who": row.who or row.key_id,
+                "action": row.action,
+                "subject": row.subject,
+            }
+            for row in connection.execute(query)
+        ]
+
+
+def time_of(seconds: float | None) -> str:
+    """A stored time as replies give it; empty for none."""
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def once_only(
