@@ -4,10 +4,10 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import yaml
@@ -30,6 +30,7 @@ from dialogist.service import (
     tables,
 )
 from dialogist.service.guards import Service
+from dialogist.service.keys import Key
 from dialogist.service.problems import CODES, Problem
 from dialogist.service.requests import (
     QUERY,
@@ -47,6 +48,7 @@ from dialogist.service.stored_forms import find_form
 from dialogist.service.work_queue import followed
 from dialogist.summarizer import Result
 
+T = TypeVar("T")
 router = APIRouter()
 
 Identity = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
@@ -107,14 +109,14 @@ async def _summary(
     Returns the headers of the reply, too: they say where it is stored.
     """
     service, key = await guards.authorized(request, "summaries")
-    sent = _Sent(
+    read = partial(
+        _read,
         guards.media_type(request),
         tuple(request.query_params.multi_items()),
         service.settings.max_depth,
         "reviews" in key.scopes,
-        service.queue.deadline,
     )
-    given, result = await _answered(request, service, partial(_read, sent), on_statement)
+    given, result = await _answered(request, service, read, on_statement)
     if not given.for_review:
         return result, {}
     stored = await service.stored(reviews.add_review, key.id, result)
@@ -128,34 +130,24 @@ async def _answered(
     on_statement: Callable[[Statement], None] | None = None,
 ) -> tuple[SummaryRequest, Result]:
     """Hold a place, and have the body read and its dialogue summarized."""
-    settings, queue = service.settings, service.queue
-    with queue.place(guards.announced_size(request, settings.max_body)) as lane:
-        body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
-        async with guards.until_left(request) as leaves:
-            return await queue.summarize(partial(read, body), lane, leaves, on_statement)
+    queue = service.queue
+    with queue.place(guards.announced_size(request, service.settings.max_body)) as lane:
+        read_body = partial(read, await guards.read_body(request))
+        return await queue.summarize(read_body, lane, partial(guards.left, request), on_statement)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """What a request says beside its body, and what is allowed."""
-
-    kind: str
-    query: tuple[tuple[str, str], ...]
-    depth: int
-    may_store: bool
-    deadline: float
-
-
-def _read(sent: _Sent, body: bytes) -> SummaryRequest:
+def _read(
+    kind: str, query: Sequence[tuple[str, str]], depth: int, may_store: bool, body: bytes
+) -> SummaryRequest:
     """Read a request; in a process of its own, it may be long."""
-    if sent.kind == "application/json":
-        record = guards.strict_json(body, sent.depth)
-        guards.query_of(sent.query, ())
+    if kind == "application/json":
+        record = guards.strict_json(body, depth)
+        guards.query_of(query, ())
         values: dict[str, Any] = record if isinstance(record, dict) else {}
         options = options_of(values.get("options", {}))
         dialogue = dialogue_of(record)
-    elif sent.kind == "text/plain":
-        values = {**guards.query_of(sent.query, (*QUERY, "id", "timeout_ms", "review"))}
+    elif kind == "text/plain":
+        values = {**guards.query_of(query, (*QUERY, "id", "timeout_ms", "review"))}
         options = options_of({name: values[name] for name in QUERY if name in values})
         dialogue = dialogue_of_text(guards.strict_text(body), values.get("id", ""))
     else:
@@ -165,10 +157,9 @@ def _read(sent: _Sent, body: bytes) -> SummaryRequest:
         for_review = _FLAGS.get(for_review.lower())
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
-    if for_review and not sent.may_store:
+    if for_review and not may_store:
         raise Problem("forbidden", "this key lacks the scope reviews")
-    seconds = timeout_of(values.get("timeout_ms"), sent.deadline)
-    return build_request(dialogue, options, seconds, for_review)
+    return build_request(dialogue, options, timeout_of(values.get("timeout_ms")), for_review)
 
 
 @router.post("/v1/batches")
@@ -182,13 +173,8 @@ async def post_batch(request: Request) -> Response:
     async with service.uploads:
         seconds = 4 * settings.receive_seconds
         body = await guards.read_body(request, settings.max_batch_body, seconds)
-        dialogues, options = await to_thread.run_sync(_batch, request, body, service)
-        identity, _ = await service.stored(
-            tables.once_only,
-            key.id,
-            *_once(request, body),
-            lambda connection: stored_batches.store_batch(connection, key.id, dialogues, options),
-        )
+        batch = await to_thread.run_sync(_batch, request, body, service)
+        identity, _ = await _stored_once(request, key, body, stored_batches.store_batch, *batch)
     service.runner.wake()
     status = await service.stored(stored_batches.batch_status, key.id, identity)
     return JSONResponse(status, 202, {"Location": f"/v1/batches/{identity}"})
@@ -231,14 +217,17 @@ def _line(line: str, number: int, depth: int) -> "JSON | Problem":
         return Problem("unreadable_dialogue", f"line {number}: {detail}")
 
 
-def _once(request: Request, body: bytes) -> tuple[str, str]:
-    """The idempotency key of a request, and a digest of all that it asks for."""
+async def _stored_once(
+    request: Request, key: Key, body: bytes, make: Callable[..., str], *arguments: object
+) -> tuple[str, bool]:
+    """Have something made that a request asks for; see `tables.once_only`."""
     value = request.headers.get("idempotency-key", "")
     if len(value) > 128 or not all("!" <= character <= "~" for character in value):
         raise Problem("bad_request", "Idempotency-Key: 1 to 128 visible ASCII characters")
     target = f"{request.method} {request.url.path} {guards.media_type(request)} "
     asked = target.encode() + request.scope["query_string"] + b"\n" + body
-    return value, hashlib.sha256(asked).hexdigest()
+    digest, stored = hashlib.sha256(asked).hexdigest(), guards.service_of(request).stored
+    return await stored(tables.once_only, key.id, value, digest, make, *arguments)
 
 
 @router.get("/v1/batches/{identity}")
@@ -271,35 +260,29 @@ async def delete_batch(request: Request, identity: Identity) -> Response:
 async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     service, key = await guards.authorized(request, "reviews")
-    body = await _json_body(request)
-    depth = service.settings.max_depth
-    given, content = await service.worked(partial(_read_feedback, depth, body))
-    identity, is_new = await service.stored(
-        tables.once_only,
-        key.id,
-        *_once(request, body),
-        lambda connection: feedback.add_feedback(connection, key.id, given, content),
-    )
+    masked, body = await _json_body(request, service, _masked_feedback)
+    identity, is_new = await _stored_once(request, key, body, feedback.add_feedback, *masked)
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
-def _read_feedback(depth: int, body: bytes) -> tuple[feedback.Feedback, dict[str, JSON] | None]:
-    """Read feedback, and mask its content."""
-    given = feedback.feedback_of(guards.strict_json(body, depth))
+def _masked_feedback(values: JSON) -> tuple[feedback.Feedback, dict[str, JSON] | None]:
+    """Feedback, and its content as it is stored."""
+    given = feedback.feedback_of(values)
     content = feedback.masked_content(given)
     return given.model_copy(update={"content": None}), content
 
 
-async def _json_body(request: Request) -> bytes:
-    settings = guards.service_of(request).settings
-    if guards.media_type(request) != "application/json":
-        raise Problem("unsupported_media_type", "send application/json")
-    return await guards.read_body(request, settings.max_body, settings.receive_seconds)
+async def _json_body(
+    request: Request, service: Service, read: Callable[[JSON], T]
+) -> tuple[T, bytes]:
+    """What a request asks for in JSON, read in a process of its own, and its bytes."""
+    guards.check_type(request, "application/json")
+    body = await guards.read_body(request)
+    return await service.worked(partial(_from_json, read, service.settings.max_depth, body)), body
 
 
-def _checked(model: type[ConfigT], depth: int, body: bytes) -> ConfigT:
-    """Read what a request asks for; in a process of its own, it may be long."""
-    return checked_values(model, guards.strict_json(body, depth))
+def _from_json(read: Callable[[JSON], T], depth: int, body: bytes) -> T:
+    return read(guards.strict_json(body, depth))
 
 
 def _query(request: Request, model: type[ConfigT]) -> ConfigT:
@@ -337,9 +320,7 @@ async def get_review(request: Request, identity: Identity) -> Response:
 async def post_decision(request: Request, identity: Identity) -> Response:
     """Approve, correct or reject a summary that waits; what was approved is kept."""
     service, key = await guards.authorized(request, "reviews")
-    depth = service.settings.max_depth
-    read = partial(_checked, reviews.Decision, depth, await _json_body(request))
-    given = await service.worked(read)
+    given, _ = await _json_body(request, service, partial(checked_values, reviews.Decision))
     keep = service.settings.keep_approved
     decide = partial(reviews.decide, call=service.queue.call)
     return JSONResponse(await service.stored(decide, key, identity, given, keep))
@@ -372,14 +353,10 @@ async def get_audit(request: Request) -> Response:
 async def post_delivery(request: Request, identity: Identity) -> Response:
     """Send an approved summary to a destination of the settings."""
     service, key = await guards.authorized(request, "reviews")
-    body, depth = await _json_body(request), service.settings.max_depth
-    given = await service.worked(partial(_checked, deliveries.DeliveryRequest, depth, body))
-    stored, _ = await service.stored(
-        tables.once_only,
-        key.id,
-        *_once(request, body),
-        lambda connection: service.outbox.add_by_hand(connection, key.id, identity, given),
-    )
+    read = partial(checked_values, deliveries.DeliveryRequest)
+    given, body = await _json_body(request, service, read)
+    add = service.outbox.add_by_hand
+    stored, _ = await _stored_once(request, key, body, add, identity, given)
     return JSONResponse({"id": stored}, 202)
 
 
@@ -403,11 +380,8 @@ async def post_retry(request: Request, identity: Identity) -> Response:
 async def post_form(request: Request) -> Response:
     """Store a form of your own; a higher version replaces the one before."""
     service, key = await guards.authorized(request, "forms")
-    settings = service.settings
-    if guards.media_type(request) not in stored_forms.YAML_TYPES:
-        raise Problem("unsupported_media_type", f"send {stored_forms.YAML_TYPES[0]}")
-    body = await guards.read_body(request, settings.max_body, settings.receive_seconds)
-    text = guards.strict_text(body)
+    guards.check_type(request, *stored_forms.YAML_TYPES)
+    text = guards.strict_text(await guards.read_body(request))
     entry, is_new = await service.stored(stored_forms.store_form, key.id, text)
     where = {"Location": f"/v1/forms/{quote(str(entry['name']))}"}
     return JSONResponse(entry, 201 if is_new else 200, where)
@@ -424,14 +398,14 @@ async def get_forms(request: Request) -> Response:
 async def preview_form(request: Request) -> Response:
     """Fill a form that is not stored, from your dialogue or an example; nothing is kept."""
     service, _ = await guards.authorized(request, "summaries")
-    if guards.media_type(request) != "application/json":
-        raise Problem("unsupported_media_type", "send application/json")
-    _, result = await _answered(request, service, partial(_preview, service.settings.max_depth))
+    guards.check_type(request, "application/json")
+    read = partial(_from_json, _preview, service.settings.max_depth)
+    _, result = await _answered(request, service, read)
     return await _as_json(result)
 
 
-def _preview(depth: int, body: bytes) -> SummaryRequest:
-    return stored_forms.preview_request(_checked(stored_forms.FormPreview, depth, body))
+def _preview(values: JSON) -> SummaryRequest:
+    return stored_forms.preview_request(checked_values(stored_forms.FormPreview, values))
 
 
 @router.get("/v1/forms/{name}")
@@ -457,9 +431,8 @@ async def post_chat(request: Request) -> Response:
     What the system says is not followed, and settings of sampling have no effect.
     """
     service, _ = await guards.authorized(request, "summaries")
-    if guards.media_type(request) != "application/json":
-        raise Problem("unsupported_media_type", "send application/json")
-    read = partial(_read_chat, service.settings.max_depth)
+    guards.check_type(request, "application/json")
+    read = partial(_from_json, _read_chat, service.settings.max_depth)
     given, result = await _answered(request, service, read)
     summary = result.summary
     if summary.status == "error":
@@ -487,8 +460,7 @@ async def post_chat(request: Request) -> Response:
     return JSONResponse(whole)
 
 
-def _read_chat(depth: int, body: bytes) -> SummaryRequest:
-    asked = guards.strict_json(body, depth)
+def _read_chat(asked: JSON) -> SummaryRequest:
     request = build_request(dialogue_of_text(_transcript(asked), ""), Options())
     return replace(request, is_stream=isinstance(asked, dict) and asked.get("stream") is True)
 

@@ -33,7 +33,7 @@ from dialogist.records import (
     SummaryOptions,
     WriterOutput,
 )
-from dialogist.service.keys import KeyRing
+from dialogist.service.keys import KeyRing, bearer_of
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
@@ -243,19 +243,10 @@ class BearerGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            problem = await self._problem(Request(scope))
-            if problem is not None:
+            secret = bearer_of(Request(scope).headers.get("authorization", ""))
+            try:
+                key = await to_thread.run_sync(self._keys.find, secret) if secret else None
+                self._keys.admitted(key, "summaries")
+            except Problem as problem:
                 return await problem.response("")(scope, receive, send)
         return await self._app(scope, receive, send)
-
-    async def _problem(self, request: Request) -> Problem | None:
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        key = None
-        if kind.lower() == "bearer" and secret:
-            key = await to_thread.run_sync(self._keys.find, secret.strip())
-        if key is None:
-            return Problem("unauthorized", "send 'Authorization: Bearer KEY' (dialogist keys add)")
-        if "summaries" not in key.scopes:
-            return Problem("forbidden", "this key lacks the scope summaries")
-        wait = self._keys.wait_for(key)
-        return Problem("rate_limited", "wait", wait) if wait else None

@@ -4,7 +4,6 @@ It holds counts; content only with consent, and then masked, so that it may be u
 """
 
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ class Judged(Config):
 class Pair(Config):
     """A dialogue with its summary before and after a person edited it."""
 
-    dialogue: dict[str, object]
+    dialogue: dict[str, Any]
     before: str = Field(max_length=100_000)
     after: str = Field(max_length=100_000)
 
@@ -66,8 +65,7 @@ def masked_content(given: Feedback) -> dict[str, JSON] | None:
     """The content of feedback as it is stored, masked; it takes a while."""
     if given.content is None:
         return None
-    record: JSON = json.loads(json.dumps(given.content.dialogue))
-    masks = DialogueMasks(dialogue_of(record))
+    masks = DialogueMasks(dialogue_of(given.content.dialogue))
     before, after = masks.texts([given.content.before, given.content.after])
     return {"dialogue": {**record_of(masks.dialogue)}, "before": before, "after": after}
 
@@ -140,7 +138,9 @@ def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
         key_id,
         f"annotated-{request}",
         request,
-        lambda connection: add_feedback(connection, key_id, given, masked_content(given)),
+        add_feedback,
+        given,
+        masked_content(given),
     )[1]
 
 

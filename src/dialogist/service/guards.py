@@ -9,9 +9,8 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from math import isinf
 from typing import TypeVar, cast
@@ -24,11 +23,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dialogist.language.tokens import counted
 from dialogist.records import JSON
 from dialogist.service import tables
 from dialogist.service.deliveries import Outbox
-from dialogist.service.keys import Key, KeyRing
+from dialogist.service.keys import Key, KeyRing, bearer_of
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
 from dialogist.service.settings import Settings
@@ -40,6 +38,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE = re.compile(r"(line \d+) (column \d+)")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+_UPLOADS = 2  # batches that are read at the same time: each may be large
+_TURNS = 8  # threads that use the store, which has a few more connections
 _LARGEST = "send at most {} bytes; longer input goes to /v1/batches"
 HEADERS = {
     "Content-Security-Policy": (
@@ -137,9 +137,9 @@ class Service:
     queue: WorkQueue
     runner: Runner
     metrics: Metrics
-    uploads: asyncio.Semaphore
-    turns: asyncio.Semaphore
     outbox: Outbox
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_UPLOADS))
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_TURNS))
 
     async def worked(self, function: Callable[[], T]) -> T:
         """What a function of content gives, in a process that ends with its deadline."""
@@ -176,28 +176,21 @@ async def authorized(request: Request, scope: str) -> tuple[Service, Key]:
     """
     service = service_of(request)
     key = await identified(request)
-    if key is None:
-        service.metrics.rejected.labels("unauthorized").inc()
-        raise Problem("unauthorized", "send 'Authorization: Bearer KEY' (dialogist keys add)")
-    request.state.key_id = key.id
-    if scope not in key.scopes:
-        raise Problem("forbidden", f"this key lacks the scope {scope}")
-    wait = service.keys.wait_for(key)
-    if wait:
-        service.metrics.rejected.labels("rate_limited").inc()
-        most = service.settings.rate_per_minute
-        detail = f"this key may send {counted(most, 'requests')} a minute"
-        raise Problem("rate_limited", detail, wait)
-    return service, key
+    request.state.key_id = "" if key is None else key.id
+    try:
+        return service, service.keys.admitted(key, scope)
+    except Problem as problem:
+        if problem.code != "forbidden":
+            service.metrics.rejected.labels(problem.code).inc()
+        raise
 
 
 async def identified(request: Request) -> Key | None:
     """The key of a request, if it has a valid one; refuses what another site makes a page send."""
     keys = service_of(request).keys
-    kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and secret:
-        key = keys.remembered(secret.strip())  # under load, nothing must wait for a thread
-        return key or await to_thread.run_sync(keys.find, secret.strip())
+    if secret := bearer_of(request.headers.get("authorization", "")):
+        key = keys.remembered(secret)  # under load, nothing must wait for a thread
+        return key or await to_thread.run_sync(keys.find, secret)
     person = _named_by_proxy(request)
     session = request.cookies.get(COOKIE, "")
     if not (person or session):
@@ -234,19 +227,10 @@ def check_same_site(request: Request) -> None:
     raise Problem("cross_site", "open the page at its own address")
 
 
-@asynccontextmanager
-async def until_left(request: Request) -> AsyncIterator[asyncio.Task[None]]:
-    """Give a task that ends when the client closes the connection; its body was read."""
-
-    async def listen() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-    task = asyncio.create_task(listen())
-    try:
-        yield task
-    finally:
-        task.cancel()
+async def left(request: Request) -> None:
+    """Wait until the client closes the connection; its body was read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def announced_size(request: Request, most: int) -> int:
@@ -261,8 +245,10 @@ def announced_size(request: Request, most: int) -> int:
     return int(length)
 
 
-async def read_body(request: Request, most: int, seconds: float) -> bytes:
-    """The body, of at most ``most`` bytes, read within ``seconds``."""
+async def read_body(request: Request, most: int = 0, seconds: float = 0.0) -> bytes:
+    """The body, of at most ``most`` bytes, read within ``seconds``; by default as is set."""
+    settings = service_of(request).settings
+    most, seconds = most or settings.max_body, seconds or settings.receive_seconds
     announced_size(request, most)
     pieces: list[bytes] = []
     size = 0
@@ -319,6 +305,12 @@ def strict_json(data: bytes, depth: int) -> JSON:
 def media_type(request: Request) -> str:
     """The type of the body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_type(request: Request, *known: str) -> None:
+    """Refuse a body of another type."""
+    if media_type(request) not in known:
+        raise Problem("unsupported_media_type", f"send {known[0]}")
 
 
 def query_of(query: Iterable[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:

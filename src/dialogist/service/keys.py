@@ -10,12 +10,14 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from dialogist.errors import UsageError, nearest
+from dialogist.language.tokens import counted
 from dialogist.service import tables
 from dialogist.service.problems import Problem
 from dialogist.service.settings import SCOPES
@@ -44,6 +46,12 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def bearer_of(authorization: str) -> str:
+    """The key in a header; empty where it holds none."""
+    kind, _, secret = authorization.partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
+
+
 def add_key(engine: sa.Engine, name: str, scopes: Iterable[str] = SCOPES) -> str:
     """Make a key and store its digest; returns the key itself, which nobody can see again.
 
@@ -58,15 +66,19 @@ def add_key(engine: sa.Engine, name: str, scopes: Iterable[str] = SCOPES) -> str
     if not _NAME.fullmatch(name):
         raise UsageError("name: use 1 to 64 letters, digits, spaces, dots and dashes")
     secret = _PREFIX + secrets.token_urlsafe(32)
-    identity = tables.new_id()
-    values = {"id": identity, "name": name, "digest": digest_of(secret), "created": time.time()}
     try:
-        with engine.begin() as connection:
-            connection.execute(sa.insert(tables.keys).values(**values, scopes=" ".join(wanted)))
-            tables.note_change(connection, identity, "key added", identity)
+        _insert(engine, name, digest_of(secret), " ".join(wanted), "key added")
     except sa.exc.IntegrityError:
         raise UsageError(f"name {name}: another key has it") from None
     return secret
+
+
+def _insert(engine: sa.Engine, name: str, digest: str, scopes: str, action: str) -> None:
+    values = {"name": name, "digest": digest, "scopes": scopes, "created": time.time()}
+    identity = tables.new_id()
+    with engine.begin() as connection:
+        connection.execute(sa.insert(tables.keys).values(**values, id=identity))
+        tables.note_change(connection, identity, action, identity)
 
 
 def revoke_key(engine: sa.Engine, name: str) -> None:
@@ -187,14 +199,9 @@ class KeyRing:
         with self._engine.connect() as connection:
             row = connection.execute(here).first()
         if row is None:
-            identity = tables.new_id()
-            values = {"id": identity, "name": name, "digest": digest, "created": time.time()}
-            try:
-                with self._engine.begin() as connection:
-                    connection.execute(sa.insert(table).values(**values, scopes=wanted))
-                    tables.note_change(connection, identity, "person added", identity)
-            except sa.exc.IntegrityError:  # another process was first, or a key has the name
-                pass
+            # Another process may be first, or a key have the name.
+            with suppress(sa.exc.IntegrityError):
+                _insert(self._engine, name, digest, wanted, "person added")
             with self._engine.connect() as connection:
                 row = connection.execute(here).first()
         if row is None or row.revoked is not None:
@@ -206,11 +213,23 @@ class KeyRing:
                 )
         return Key(row.id, row.name, row.digest, frozenset(wanted.split()))
 
-    def wait_for(self, key: Key) -> float:
-        """Count a request; returns 0, or the seconds after which the key may send another."""
+    def admitted(self, key: Key | None, scope: str) -> Key:
+        """Count a request with a key, if it has one.
+
+        Raises:
+            Problem: there is none, it lacks the scope, or it has sent too many requests.
+        """
+        if key is None:
+            raise Problem("unauthorized", "send 'Authorization: Bearer KEY' (dialogist keys add)")
+        if scope not in key.scopes:
+            raise Problem("forbidden", f"this key lacks the scope {scope}")
         with self._lock:
             bucket = self._rates.setdefault(key.id, TokenBucket(self._per_minute))
-            return bucket.take(time.monotonic())
+            wait = bucket.take(time.monotonic())
+        if wait:
+            most = counted(self._per_minute, "requests")
+            raise Problem("rate_limited", f"this key may send {most} a minute", wait)
+        return key
 
 
 class TokenBucket:

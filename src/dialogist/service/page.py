@@ -134,12 +134,10 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
 async def _form(request: Request, most: int = 0) -> dict[str, str]:
     """The fields of a form, each given once; of ``most`` bytes, by default what a page may send."""
-    settings = guards.service_of(request).settings
     guards.check_same_site(request)
     if guards.media_type(request) != "application/x-www-form-urlencoded":
         raise Problem("unsupported_media_type", "send the form of the page")
-    most = most or 3 * settings.max_body
-    body = await guards.read_body(request, most, settings.receive_seconds)
+    body = await guards.read_body(request, most or 3 * guards.service_of(request).settings.max_body)
     return await to_thread.run_sync(_fields, body)  # a second for three megabytes
 
 
@@ -246,9 +244,8 @@ async def summarize_form(request: Request) -> Response:
 
     async def summarized(on_statement: Callable[[Statement], None]) -> Result:
         with queue.place(len(form["text"])) as lane:
-            async with guards.until_left(request) as leaves:
-                read = partial(_read, form)
-                return (await queue.summarize(read, lane, leaves, on_statement))[1]
+            read, left = partial(_read, form), partial(guards.left, request)
+            return (await queue.summarize(read, lane, left, on_statement))[1]
 
     drafts, task = await followed(summarized)
     for_review = form["review"] and "reviews" in key.scopes
@@ -369,8 +366,7 @@ async def approve(request: Request) -> Response:
     values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
     if form.get("verdict") == "rejected" and not review:
         given = feedback.feedback_of({**values, "verdict": "rejected"})
-        add = partial(feedback.add_feedback, key_id=key.id, given=given, content=None)
-        await service.stored(tables.once_only, key.id, "", "", add)
+        await service.stored(tables.once_only, key.id, "", "", feedback.add_feedback, given, None)
         return RedirectResponse("/?done=rejected", 303)
     if review:
         wanted = checked_values(reviews.ReviewPage, {"limit": "2", "order": order})
@@ -415,8 +411,8 @@ async def change_review(
     form = await _form(request)
     if action == "send":
         given = checked_values(DeliveryRequest, form)
-        add = partial(service.outbox.add_by_hand, key_id=key.id, review_id=identity, given=given)
-        await service.stored(tables.once_only, key.id, "", "", add)
+        add = service.outbox.add_by_hand
+        await service.stored(tables.once_only, key.id, "", "", add, identity, given)
         return RedirectResponse(f"/reviews/{identity}?done=sent", 303)
     if action == "undo":
         await service.stored(reviews.undo, key, identity)
@@ -476,8 +472,7 @@ async def change_forms(request: Request) -> Response:
         if form.get("do") == "preview":
             read = partial(preview_request, FormPreview(form=text))
             with queue.place(len(text)) as lane:
-                async with guards.until_left(request) as leaves:
-                    _, result = await queue.summarize(read, lane, leaves)
+                _, result = await queue.summarize(read, lane, partial(guards.left, request))
             view = view_of(result.dialogue, result.to_json())
             return await _forms_page(request, service, text, view=view)
         await guards.authorized(request, "forms")

@@ -70,8 +70,9 @@ class SummaryRequest:
     """One dialogue, and what is to be done with it.
 
     ``form``: its name, or itself. ``unread`` says what was sent beside what is read. ``seconds``:
-    the deadline. ``for_review``: it is to be stored. ``settles``: it says itself what becomes of
-    what nothing supports. ``is_stream``: of a chat, the answer is wanted in parts.
+    the client's deadline, 0 for none. ``for_review``: it is to be stored. ``settles``: it says
+    itself what becomes of what nothing supports. ``is_stream``: of a chat, the answer is wanted in
+    parts.
     """
 
     dialogue: Dialogue
@@ -201,14 +202,14 @@ _ADVICE: Mapping[str, str] = {
 }
 
 
-def timeout_of(value: Any, most: float) -> float:
-    """The deadline that a client sets, in seconds; no longer than the operator allows."""
+def timeout_of(value: Any) -> float:
+    """The deadline that a client sets, in seconds; 0 for none."""
     if value is None:
-        return most
+        return 0.0
     try:
         milliseconds = float(value)
     except (TypeError, ValueError):
         milliseconds = 0
     if isinstance(value, bool) or not milliseconds >= 1:
         raise Problem("invalid_options", "timeout_ms must be a number, at least 1")
-    return min(milliseconds / 1000, most)
+    return milliseconds / 1000

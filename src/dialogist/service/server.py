@@ -52,8 +52,6 @@ _HUNG = 60
 """Seconds without an answer after which a process is replaced."""
 _LAST = 1.0  # seconds for what is in work when the time to stop is over
 _STORE_IS_AWAY = sa.exc.OperationalError, sa.exc.TimeoutError  # or it is locked or full
-_UPLOADS = 2  # batches that are read at the same time: each may be large
-_TURNS = 8  # threads that use the store, which has a few more connections
 
 
 def create_app(
@@ -67,9 +65,8 @@ def create_app(
     ``load`` gives the summarizer, now and again on SIGHUP. ``leave`` is called at the end if work
     goes on when the time to stop is over.
     """
-    summarizer = load()
     metrics = Metrics()
-    queue = WorkQueue(summarizer, settings, metrics, partial(find_form, engine))
+    queue = WorkQueue(load(), settings, metrics, partial(find_form, engine))
     runner = Runner(engine, queue, settings)
     outbox = Outbox(engine, open_destinations(settings.destinations), settings.public_url)
     service = Service(
@@ -79,8 +76,6 @@ def create_app(
         queue,
         runner,
         metrics,
-        asyncio.Semaphore(_UPLOADS),
-        asyncio.Semaphore(_TURNS),
         outbox,
     )
 

@@ -23,14 +23,13 @@ from dialogist.service.problems import Problem
 metadata = sa.MetaData()
 
 VERSION = 4
-"""Of the tables. Releases up to 0.2 had versions 1 and 2, which Alembic noted in its own table."""
+"""Of the tables. Release 0.2 had version 2, which Alembic noted in its own table."""
 PATIENCE = 5.0
 """Seconds to wait for a lock of an SQLite file, and before that for one's turn."""
 UNDO_SECONDS = 86400.0
 """For which a decision or a deletion of a review can be undone."""
 DELETED = "deleted"
 """Stands for the request of an idempotency key whose subject was deleted."""
-_OF_ALEMBIC = {"0001": 1, "0002": 2}
 
 
 def _column(name: str, kind: Any, *more: Any, **options: Any) -> "sa.Column[Any]":
@@ -234,7 +233,7 @@ def upgrade(engine: sa.Engine) -> None:
             version = connection.scalar(sa.select(store_version.c.version))
         elif "alembic_version" in names:
             noted = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-            version = _OF_ALEMBIC.get(str(noted))
+            version = 2 if noted == "0002" else None
         if version is None or version > VERSION:
             raise DataError("store: its tables are of a newer release of Dialogist")
         if version == VERSION:
@@ -341,19 +340,25 @@ def time_of(seconds: float | None) -> str:
 
 
 def once_only(
-    engine: sa.Engine, key_id: str, value: str, request: str, make: Callable[[sa.Connection], str]
+    engine: sa.Engine,
+    key_id: str,
+    value: str,
+    request: str,
+    make: Callable[..., str],
+    *arguments: object,
 ) -> tuple[str, bool]:
     """Make something, or find what the same request made before.
 
     ``value`` is the client's idempotency key, empty for none; ``request`` a digest of what it
-    asks for. Returns the id of what was made, and whether it was made now.
+    asks for; ``make`` is called with a connection, ``key_id`` and ``arguments``. Returns the id of
+    what was made, and whether it was made now.
 
     Raises:
         Problem: ``value`` was used for another request, or what it made was deleted.
     """
     if not value:
         with engine.begin() as connection:
-            return make(connection), True
+            return make(connection, key_id, *arguments), True
     here = (once.c.key_id == key_id) & (once.c.value == value)
     try:
         with engine.begin() as connection:
@@ -361,7 +366,7 @@ def once_only(
             if before is None:
                 row = {"key_id": key_id, "value": value, "request": request, "subject": ""}
                 connection.execute(sa.insert(once).values(**row, created=time.time()))
-                subject = make(connection)
+                subject = make(connection, key_id, *arguments)
                 connection.execute(sa.update(once).where(here).values(subject=subject))
                 return subject, True
     except sa.exc.IntegrityError:  # the same request came twice at the same time

@@ -249,10 +249,10 @@ class WorkQueue:
         self,
         read: Callable[[], SummaryRequest],
         lane: Lane,
-        leaves: asyncio.Task[None] | None = None,
+        left: Callable[[], Coroutine[Any, Any, None]] | None = None,
         on_statement: Callable[[Statement], None] | None = None,
     ) -> tuple[SummaryRequest, Result]:
-        """Have a request ``read`` and summarized; ``leaves`` ends when the client does.
+        """Have a request ``read`` and summarized; ``left`` comes back once the client has left.
 
         ``read`` can be pickled. ``on_statement`` is called in a thread, see `Summarizer.result`.
 
@@ -265,6 +265,7 @@ class WorkQueue:
         loop = asyncio.get_running_loop()
         limit = asyncio.timeout(min(self._longest_wait, self.deadline))
         wait = _Wait(loop, limit, loop.time(), self.deadline)
+        leaves = None if left is None else loop.create_task(left())
         work = partial(self._work, read, wait, on_statement)
         try:
             async with limit:
@@ -279,6 +280,8 @@ class WorkQueue:
             raise Problem(code, detail, lane.wait) from None
         finally:
             wait.is_over = True
+            if leaves is not None:
+                leaves.cancel()
 
     async def _worked(
         self, work: Callable[[Lane], T], lane: Lane, leaves: asyncio.Task[None] | None
@@ -321,7 +324,7 @@ class WorkQueue:
             wait.allow(wait.seconds)
             request, packed = self._called(partial(_read_packed, read), wait, lane)
             if request.seconds:
-                wait.allow(request.seconds)
+                wait.allow(min(request.seconds, wait.seconds))
             form = self._find_form(request.form)
             result = self._result(packed, form, wait, lane, on_statement)
             for sent in result.summary.sent:
