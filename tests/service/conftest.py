@@ -1,6 +1,7 @@
 """A service in this process, asked through an ASGI client; no socket is opened."""
 
 import asyncio
+import json
 import os
 import socket
 import threading
@@ -88,6 +89,29 @@ def ask(engine, conversation, writer="highlights", load=None, **settings):
             return await conversation(service)
 
     return asyncio.run(all_of_it())
+
+
+def wait_for(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+async def until(condition):
+    await asyncio.to_thread(wait_for, condition)
+
+
+async def finished(client, path):
+    """The status of a stored batch when it is done, and its results."""
+    for _ in range(1000):
+        status = (await client.get(path)).json()
+        if status["status"] == "done":
+            lines = (await client.get(f"{path}/results")).text.splitlines()
+            return status, [json.loads(line) for line in lines]
+        await asyncio.sleep(0.01)
+    raise AssertionError(status)
 
 
 @contextmanager

@@ -4,6 +4,28 @@ CREATE TABLE alembic_version (
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 INSERT INTO "alembic_version" VALUES('0002');
+CREATE TABLE keys (
+	id VARCHAR(32) NOT NULL, 
+	name VARCHAR(64) NOT NULL, 
+	digest VARCHAR(64) NOT NULL, 
+	scopes VARCHAR(200) NOT NULL, 
+	created FLOAT NOT NULL, 
+	revoked FLOAT, 
+	PRIMARY KEY (id), 
+	UNIQUE (name), 
+	UNIQUE (digest)
+);
+INSERT INTO "keys" VALUES('3b451ea31adb08bb','old','e4baf404745a3dbe32c635955bc78bfeafad545e03e8d195ac6b9a16d43ec105','summaries batches reviews metrics',1.7958087173486359119e+09,NULL);
+CREATE TABLE batches (
+	id VARCHAR(32) NOT NULL, 
+	key_id VARCHAR(32) NOT NULL, 
+	created FLOAT NOT NULL, 
+	total INTEGER NOT NULL, 
+	options JSON NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(key_id) REFERENCES keys (id)
+);
+INSERT INTO "batches" VALUES('72ff98f5815eb467','3b451ea31adb08bb',1.79580871736557650571e+09,2,'{"style": "faithful", "template": "call", "length": "short"}');
 CREATE TABLE audit (
 	number INTEGER NOT NULL, 
 	at FLOAT NOT NULL, 
@@ -29,16 +51,6 @@ CREATE TABLE batch_items (
 );
 INSERT INTO "batch_items" VALUES('72ff98f5815eb467',0,'waiting',0,'',0.0,'{"id": "call-17", "utterances": [{"speaker": "Ann", "text": "My order 4711 has not arrived yet."}, {"speaker": "Bo", "text": "I will send a new one today, free of charge."}]}','null');
 INSERT INTO "batch_items" VALUES('72ff98f5815eb467',1,'waiting',0,'',0.0,'{"id": "b", "utterances": [{"speaker": "Ann", "text": "My order 4711 has not arrived yet."}, {"speaker": "Bo", "text": "I will send a new one today, free of charge."}]}','null');
-CREATE TABLE batches (
-	id VARCHAR(32) NOT NULL, 
-	key_id VARCHAR(32) NOT NULL, 
-	created FLOAT NOT NULL, 
-	total INTEGER NOT NULL, 
-	options JSON NOT NULL, 
-	PRIMARY KEY (id), 
-	FOREIGN KEY(key_id) REFERENCES keys (id)
-);
-INSERT INTO "batches" VALUES('72ff98f5815eb467','3b451ea31adb08bb',1.79580871736557650571e+09,2,'{"style": "faithful", "template": "call", "length": "short"}');
 CREATE TABLE feedback (
 	id VARCHAR(32) NOT NULL, 
 	key_id VARCHAR(32) NOT NULL, 
@@ -57,18 +69,6 @@ CREATE TABLE idempotency (
 	created FLOAT NOT NULL, 
 	PRIMARY KEY (key_id, value)
 );
-CREATE TABLE keys (
-	id VARCHAR(32) NOT NULL, 
-	name VARCHAR(64) NOT NULL, 
-	digest VARCHAR(64) NOT NULL, 
-	scopes VARCHAR(200) NOT NULL, 
-	created FLOAT NOT NULL, 
-	revoked FLOAT, 
-	PRIMARY KEY (id), 
-	UNIQUE (name), 
-	UNIQUE (digest)
-);
-INSERT INTO "keys" VALUES('3b451ea31adb08bb','old','e4baf404745a3dbe32c635955bc78bfeafad545e03e8d195ac6b9a16d43ec105','summaries batches reviews metrics',1.7958087173486359119e+09,NULL);
 CREATE TABLE reviews (
 	id VARCHAR(32) NOT NULL, 
 	key_id VARCHAR(32) NOT NULL, 

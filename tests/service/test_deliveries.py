@@ -1,6 +1,5 @@
 """Deliveries: kept until they are sent, tried again, listed, and sent once by several processes."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
-from tests.service.conftest import ask
+from tests.service.conftest import ask, until, wait_for
 from tests.service.receiver import receiving
 from tests.service.test_api import CALL
 from tests.service.test_connectors import KINDS, SECRET
@@ -78,14 +77,6 @@ def enqueue(outbox, engine, identity, event="approved"):
         deliveries.enqueue(connection, identity, event, connection.scalar(query))
 
 
-def wait_for(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
 def states(engine):
     return [row.state for row in rows_of(engine, tables.deliveries)]
 
@@ -128,11 +119,11 @@ def test_from_a_call_to_a_note_in_its_ticket(engine):
             first, kept = await stored("4711"), SAID[0]["text"]
             edited = {"verdict": "edited", "statements": [{"heading": "Issue", "text": kept}]}
             replies = [await client.post(f"{first}/decision", json=edited)]
-            await asyncio.to_thread(wait_for, lambda: states(engine) == ["sent"])
+            await until(lambda: states(engine) == ["sent"])
             receiver.answers[0] = BUSY
             second = await stored("4712")
             replies.append(await client.post(f"{second}/decision", json=approved))
-            await asyncio.to_thread(wait_for, lambda: len(receiver.got) >= 2)
+            await until(lambda: len(receiver.got) >= 2)
             replies.append(await client.post(f"{second}/undo"))
             listed = (await client.get("/v1/deliveries")).json()["deliveries"]
             return replies, listed
@@ -376,25 +367,20 @@ def test_over_http_by_hand(engine):
             added = [await client.post(path, json=body, headers=once) for _ in range(2)]
             other = f"/v1/reviews/{rejected}/deliveries"
             added.append(await client.post(other, json=body, headers=once))
-            for _ in range(500):
-                dead = (await client.get("/v1/deliveries?state=dead")).json()["deliveries"]
-                if dead:
-                    break
-                time.sleep(0.01)
-            again = await post(f"/v1/deliveries/{dead[0]['id']}/retry")
-            for _ in range(500):
-                found = (await client.get(f"/v1/deliveries?review={review}")).json()["deliveries"]
-                if found[0]["state"] == "sent":
-                    break
-                time.sleep(0.01)
-            sent_again = await post(f"/v1/deliveries/{dead[0]['id']}/retry")
+            await until(lambda: states(engine) == ["dead"])
+            dead = (await client.get("/v1/deliveries?state=dead")).json()["deliveries"]
+            retry = f"/v1/deliveries/{dead[0]['id']}/retry"
+            again = await post(retry)
+            await until(lambda: states(engine) == ["sent"])
+            sent = (await client.get(f"/v1/deliveries?review={review}")).json()["deliveries"]
+            sent_again = await post(retry)
         async with service.client(reader) as client:
             forbidden = await client.get("/v1/deliveries")
-        return refused, added, dead, again, found, sent_again, forbidden
+        return refused, added, dead, again, sent, sent_again, forbidden
 
     with receiving(GONE, TICKET) as receiver:
         given = ask(engine, conversation, destinations=destinations(receiver.url))
-    refused, added, dead, again, found, sent_again, forbidden = given
+    refused, added, dead, again, sent, sent_again, forbidden = given
     statuses = [reply.status_code for reply in refused]
     assert statuses == [422, 422, 422, 400, 400, 409, 400, 400, 404]
     assert refused[0].json()["detail"] == "to: use one of desk"
@@ -405,7 +391,7 @@ def test_over_http_by_hand(engine):
     assert (dead[0]["tries"], dead[0]["error"][-13:]) == (1, "(ticket 4711)")
     assert "The order" not in str(dead)
     assert (again.status_code, sent_again.status_code) == (202, 409)
-    assert (found[0]["state"], found[0]["event"]) == ("sent", "review.approved")
+    assert (sent[0]["state"], sent[0]["event"]) == ("sent", "review.approved")
     assert [got.asked for got in receiver.got] == ["PUT /api/v2/tickets/4711.json"] * 2
     assert forbidden.status_code == 403
     assert "delivery added" in [row.action for row in rows_of(engine, tables.audit)]

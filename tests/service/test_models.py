@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from tests.chat_server import ChatServer
 from tests.core.test_language_model import statements, verdicts
-from tests.service.conftest import ask, listening
+from tests.service.conftest import ask, finished, listening
 from tests.service.test_api import CALL, TRANSCRIPT
 from tests.service.test_page import TALK, browse
 
@@ -216,15 +216,11 @@ def test_a_stored_batch_is_written_by_the_model(engine, server):
     async def conversation(service):
         async with service.client() as client:
             batch = await client.post("/v1/batches", json={"dialogues": [CALL] * 6})
-            for _ in range(200):
-                if (await client.get(batch.headers["Location"])).json()["status"] == "done":
-                    break
-                await asyncio.sleep(0.05)
-            return await client.get(f"{batch.headers['Location']}/results")
+            return (await finished(client, batch.headers["Location"]))[1]
 
     names = named(server)[0], "rules"
-    results = ask(engine, conversation, load=lambda: Summarizer(*names)).text.splitlines()
-    assert {json.loads(line)["writer"] for line in results} == {f"openai:{server.url}#tiny"}
+    results = ask(engine, conversation, load=lambda: Summarizer(*names))
+    assert {result["writer"] for result in results} == {f"openai:{server.url}#tiny"}
     assert len(results) == len(server.requests) == 6
 
 

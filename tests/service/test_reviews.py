@@ -6,7 +6,6 @@ import io
 import json
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -18,7 +17,6 @@ from dialogist import Dialogue, SummaryOptions
 from dialogist.cli.main import command_line
 from dialogist.records import Draft, EvidenceSpan, WriterOutput
 from dialogist.service import reviews, tables
-from dialogist.service.feedback import shared_feedback
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.problems import Problem
 from dialogist.service.requests import checked_values
@@ -96,34 +94,6 @@ def ids_of(engine, **wanted):
 
 def text_of(engine, **wanted):
     return "".join(export_reviews(engine, ExportFilter(**wanted)))
-
-
-def test_a_store_of_version_3_goes_on(engine):
-    """Made by the old code: what waits is found; of what was decided only the audit is left."""
-    is_sqlite = engine.dialect.name == "sqlite"
-    made = (Path(__file__).parent / "store_of_version_3.sql").read_text()
-    made = made if is_sqlite else made.replace("number INTEGER NOT NULL,", "number SERIAL,", 1)
-    tables.metadata.drop_all(engine)
-    with engine.begin() as connection:
-        for statement in made.split(";\n")[1:-2]:
-            connection.exec_driver_sql(statement.replace("%", "%%") if not is_sqlite else statement)
-        if not is_sqlite:  # the rows were not numbered by it
-            connection.exec_driver_sql("SELECT setval('audit_number_seq', 100)")
-    for _ in range(2):
-        tables.upgrade(engine)
-    [old] = valid_keys(engine)
-    [plain, filled] = find_reviews(engine, ReviewPage())["reviews"]
-    assert plain["excerpt"].startswith("Guest: “My number is 415 555 0132.")
-    assert (plain["conversation"], plain["turns"], plain["status"]) == ("case-7", 3, "review")
-    assert (filled["form"], ids_of(engine, form="call")) == ("call", [filled["id"]])
-    assert {one["who"] for one in tables.find_changes(engine, tables.AuditFilter())} == {"old"}
-    assert approve(engine, old, filled["id"])["state"] == "approved"
-    assert len(list(shared_feedback(engine, "pairs"))) == 1
-    fresh = {(t, c.name) for t in tables.metadata.tables for c in tables.metadata.tables[t].columns}
-    there = sa.inspect(engine)
-    assert fresh == {(t, c["name"]) for t in there.get_table_names() for c in there.get_columns(t)}
-    indexes = {index.name for table in tables.metadata.tables.values() for index in table.indexes}
-    assert indexes <= {i["name"] for t in there.get_table_names() for i in there.get_indexes(t)}
 
 
 @pytest.mark.parametrize(("keep", "number"), [("masked", "[PHONE_1]"), ("as_is", "415 555 0132")])

@@ -1,11 +1,10 @@
 """Forms of a team's own over HTTP: checked, previewed, stored, used, replaced, deleted."""
 
-import asyncio
 import time
 
 import pytest
-from tests.service.conftest import ask, running
-from tests.service.test_api import CALL, TRANSCRIPT, get
+from tests.service.conftest import ask, finished, running
+from tests.service.test_api import CALL, TRANSCRIPT
 
 from dialogist.service import stored_forms
 from dialogist.service.keys import add_key
@@ -87,11 +86,9 @@ def test_a_stored_batch_uses_a_form_of_ones_own(engine):
             body = {"dialogues": [CALL], "options": {"form": "Rückgabe"}}
             refused = await client.post("/v1/batches", json={**body, "options": {"form": "no"}})
             path = (await client.post("/v1/batches", json=body)).headers["Location"]
-            while (await client.get(path)).json()["status"] != "done":
-                await asyncio.sleep(0.02)
-            return refused, (await client.get(f"{path}/results")).json()
+            return refused, (await finished(client, path))[1]
 
-    refused, result = ask(engine, conversation)
+    refused, [result] = ask(engine, conversation)
     assert refused.json()["code"] == "invalid_options"
     assert result["filled"]["form"] == "Rückgabe"
 
@@ -178,8 +175,3 @@ def test_as_many_cues_as_there_may_be_take_little_time(engine):
 
     few, many = ask(engine, conversation)
     assert many < 3 * few + 0.5
-
-
-def test_nobody_without_a_key_sees_forms(engine):
-    [reply] = ask(engine, get("/v1/forms", key=""))
-    assert reply.status_code == 401

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 import pytest
-from tests.service.conftest import Slow, ask
+from tests.service.conftest import Slow, ask, finished, until
 from tests.service.test_api import CALL
 
 from dialogist.errors import ModelError
@@ -16,14 +16,6 @@ from dialogist.summarizer import Summarizer
 
 def post(client, body=CALL, **headers):
     return client.post("/v1/summaries", json=body, headers=headers)
-
-
-async def until(is_true):
-    for _ in range(2000):
-        if is_true():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -116,11 +108,7 @@ def test_a_writer_that_cannot_write_is_told_and_its_batch_waits(engine):
             await asyncio.sleep(0.3)
             waits = (await client.get(batch.headers["Location"])).json()
             writer.go.set()
-            for _ in range(200):
-                done = (await client.get(batch.headers["Location"])).json()
-                if done["status"] == "done":
-                    break
-                await asyncio.sleep(0.05)
+            done, _ = await finished(client, batch.headers["Location"])
             return refused, waits, done
 
     refused, waits, done = ask(engine, conversation, writer)

@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from operator import attrgetter, itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,28 +34,66 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
     filled = values.get("filled")
     labels = labels_of(dialogue.utterances)
     statements = [
-        _statement(number, *told, dialogue, labels)
-        for number, told in enumerate(shown_parts(summary, filled))
+        _statement(number, *part, dialogue, labels)
+        for number, part in enumerate(shown_parts(summary, filled))
     ]
     is_led = bool(statements) and statements[0].source == "headline"
-    notes = [warning.message for warning in summary.warnings]
-    silent, unplaced = list[tuple[str, bool]](), list[Mapping[str, Any]]()
+    unplaced = filled["left_out"] if filled else []
+    turns = _turns(dialogue, statements, labels)
+    return SimpleNamespace(
+        summary=summary,
+        headline=_headline(dialogue, summary, filled),
+        lead=statements[0] if is_led else None,
+        sections=_sections(statements[:is_led]) + _sections(statements[is_led:]),
+        statements=statements,
+        verdicts=Counter(each.verdict for each in statements if each.verdict),
+        turns=turns,
+        profile=tuple((title_of_field(name), value) for name, value in dialogue.profile.items()),
+        notes=tuple(dict.fromkeys(_notes(summary, filled))),
+        unplaced=[_statement(0, "", part["text"], part, dialogue, labels) for part in unplaced],
+        silent=[*_silent(filled["sections"])] if filled else [],
+        text=text_with_headings(
+            [
+                {"heading": each.heading, "text": _TAKEN.sub(r"\\\1", each.line)}
+                for each in statements
+            ],
+            mark="# ",
+        ),
+        markdown=_markdown(_sections(statements)),
+        json=json.dumps(values, ensure_ascii=False),
+        record=json.dumps(record_of(dialogue), ensure_ascii=False),
+        masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
+    )
+
+
+def _notes(summary: Summary, filled: Mapping[str, Any] | None) -> Iterator[str]:
+    yield from (warning.message for warning in summary.warnings)
     if summary.reading is not None:
-        left = [counted(many, what) for what, many in summary.reading.left_out.items()]
-        notes += [*summary.reading.warnings, *([f"Left out: {', '.join(left)}"] if left else [])]
+        yield from summary.reading.warnings
+        left_out = [counted(many, what) for what, many in summary.reading.left_out.items()]
+        if left_out:
+            yield f"Left out: {', '.join(left_out)}"
     if filled:
-        for section in filled["sections"]:
+        yield from filled["notes"][: -1 if filled["left_out"] else None]  # the last one counts them
+
+
+def _silent(sections: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
+    for section in sections:
+        if section["says"]:
             is_value = PLACES.get(section["source"], 1) > 1
-            told = f"{section['title']}: {section['says']}" if section["says"] else ""
-            silent += [(told, not (is_value or section.get("elsewhere")))] if told else []
-        unplaced += filled["left_out"]
-        notes += filled["notes"][: -1 if unplaced else None]  # the last one counts them
+            is_missed = not (is_value or section.get("elsewhere"))
+            yield f"{section['title']}: {section['says']}", is_missed
+
+
+def _turns(
+    dialogue: Dialogue, statements: Sequence[SimpleNamespace], labels: Sequence[str]
+) -> tuple[SimpleNamespace, ...]:
     spans = defaultdict[int, list[tuple[int, int, int]]](list)  # by turn: statement, start, end
-    for one in statements:
-        for line, start, end in one.evidence:
-            spans[line].append((one.number, start, end))
+    for statement in statements:
+        for line, start, end in statement.evidence:
+            spans[line].append((statement.number, start, end))
     voices = {name: n % _COLOURS for n, name in enumerate(dialogue.speakers)}
-    turns = tuple(
+    return tuple(
         SimpleNamespace(
             number=n + 1,
             label=labels[n],
@@ -65,38 +104,21 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         )
         for n, turn in enumerate(dialogue.utterances)
     )
-    return SimpleNamespace(
-        summary=summary,
-        headline=_headline(dialogue, summary, filled),
-        lead=statements[0] if is_led else None,
-        sections=_sections(statements[:is_led]) + _sections(statements[is_led:]),
-        statements=statements,
-        verdicts=Counter(one.verdict for one in statements if one.verdict),
-        turns=turns,
-        profile=tuple((title_of_field(name), value) for name, value in dialogue.profile.items()),
-        notes=tuple(dict.fromkeys(notes)),
-        unplaced=[_statement(0, "", one["text"], one, dialogue, labels) for one in unplaced],
-        silent=silent,
-        text=text_with_headings(
-            [{"heading": one.heading, "text": _TAKEN.sub(r"\\\1", one.line)} for one in statements],
-            mark="# ",
-        ),
-        markdown=_markdown(_sections(statements)),
-        json=json.dumps(values, ensure_ascii=False),
-        record=json.dumps(record_of(dialogue), ensure_ascii=False),
-        masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
-    )
 
 
 def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a review as it is kept, once it was decided."""
-    usual: dict[str, Any] = {"quote": "", "doubts": (), "fields": (), "is_value": False}
-    usual |= {"source": ""}
+    usual = {"quote": "", "doubts": (), "fields": (), "is_value": False, "source": ""}
     statements = [
         SimpleNamespace(
-            **usual, **{**told, "number": n, "lines": [(k, str(k)) for k in told["lines"]]}
+            **{
+                **usual,
+                **statement,
+                "number": n,
+                "lines": [(k, str(k)) for k in statement["lines"]],
+            }
         )
-        for n, told in enumerate(stored["statements"])
+        for n, statement in enumerate(stored["statements"])
     ]
     headline = stored["conversation"] or _people(stored["speakers"])
     return SimpleNamespace(headline=headline, sections=_sections(statements))
@@ -104,13 +126,13 @@ def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
 
 def _sections(statements: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
     """Statements that stand together under a title; what sections before say is folded."""
-    grouped = ((title, list(told)) for title, told in groupby(statements, lambda one: one.heading))
     sections, shown = list[SimpleNamespace](), 0
-    for title, told in grouped:
-        shown += len(told)
-        is_short = len(told) <= _LONG and shown <= _SHOWN
-        is_open = not sections or (is_short and told[0].source != "summary")
-        values = {"statements": told, "is_value": told[0].is_value, "is_open": is_open}
+    for title, group in groupby(statements, attrgetter("heading")):
+        members = list(group)
+        shown += len(members)
+        is_short = len(members) <= _LONG and shown <= _SHOWN
+        is_open = not sections or (is_short and members[0].source != "summary")
+        values = {"statements": members, "is_value": members[0].is_value, "is_open": is_open}
         sections.append(SimpleNamespace(title=title, **values))
     return sections
 
@@ -145,20 +167,20 @@ def _statement(
 
 def _quote(dialogue: Dialogue, evidence: Sequence[tuple[int, int, int]]) -> str:
     """What is said at all places, in the words of their speakers."""
-    told = []
-    for line, places in groupby(sorted(evidence), lambda place: place[0]):
+    quotes = []
+    for line, places in groupby(sorted(evidence), itemgetter(0)):
         turn = dialogue.utterances[line]
         words = f"“{' ... '.join(turn.text[start:end].strip() for _, start, end in places)}”"
-        told.append(f"{turn.speaker}: {words}" if turn.speaker else words)
-    return " – ".join(told)
+        quotes.append(f"{turn.speaker}: {words}" if turn.speaker else words)
+    return " – ".join(quotes)
 
 
 def _headline(dialogue: Dialogue, summary: Summary, filled: Mapping[str, Any] | None) -> str:
     """The headline or else the outcome of the form; or else who spoke."""
     sections = filled["sections"] if filled else ()
-    found = {s["source"]: s["entries"][0]["text"] for s in sections if s["entries"]}
-    told = found.get("headline") or found.get("outcome")
-    return told or summary.id or _people(dialogue.speakers)
+    first = {s["source"]: s["entries"][0]["text"] for s in sections if s["entries"]}
+    headline = first.get("headline") or first.get("outcome")
+    return headline or summary.id or _people(dialogue.speakers)
 
 
 def _people(names: Sequence[str]) -> str:
@@ -184,10 +206,10 @@ def _markdown(sections: Sequence[SimpleNamespace]) -> str:
     for section in sections:
         is_titled = section.title and not section.is_value
         lines += [f"\n## {plain(section.title)}\n"] if is_titled else []
-        for one in section.statements:
+        for statement in section.statements:
             label = f"**{plain(section.title)}:** " if section.is_value else ""
-            behind = "".join(f" [{label}]" for _, label in one.lines)
-            lines.append(f"- {label}{plain(one.text)}{behind}")
+            behind = "".join(f" [{line}]" for _, line in statement.lines)
+            lines.append(f"- {label}{plain(statement.text)}{behind}")
     return "\n".join(lines).strip()
 
 
