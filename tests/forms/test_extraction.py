@@ -5,7 +5,7 @@ import time
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.forms.samples import MEETING, dialogue_of
+from tests.forms.samples import dialogue_of
 
 from dialogist.forms.extraction import extract, headline_of, title_of
 from dialogist.highlights.section_network import SECTIONS

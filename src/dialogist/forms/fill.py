@@ -4,14 +4,14 @@ Its text, Markdown and cells of a table count utterances from 1.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dialogist.forms.extraction import Finding, answers_in, extract, headline_of, title_of
 from dialogist.forms.form_file import FieldSource, FieldType, Form, FormSection
-from dialogist.forms.key_points import LabelledSentence, load_pack
-from dialogist.forms.typed_fields import TypedValue, Values, has_cue
+from dialogist.forms.key_points import load_pack
+from dialogist.forms.typed_fields import TypedValue, Values, has_cue, served_in
 from dialogist.highlights.section_network import SECTIONS
 from dialogist.language.detection import language_of
 from dialogist.plain_text import PROVED, labels_of, plain, printable, quotations, verdict_of
@@ -31,10 +31,14 @@ from dialogist.records import (
 FORM_SCHEMA_VERSION = 3
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
-_TOLD_BEFORE: Mapping[FieldSource, str] = {
-    "outcome": "done", "decisions": "outcome", "advice": "medication",
-}  # fmt: skip
+_TOLD_BEFORE: Mapping[FieldSource, Sequence[FieldSource]] = {
+    "outcome": ("done", "medication", "advice"),
+    "decisions": ("outcome",),
+    "advice": ("medication",),
+    "actions": ("medication", "advice"),
+}
 """What a form tells once, where it has both: what was done is no outcome beside it."""
+_PLANS: Sequence[FieldSource] = ("actions", "decisions", "medication", "advice")
 _QUOTED = re.compile(r'["“](.+?)["”]')
 _HELD = 0.7  # of what a statement rests on
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
@@ -144,7 +148,7 @@ class _Filler:
     def __init__(self, summary: Summary, dialogue: Dialogue, form: Form, focus: str | None) -> None:
         self.summary, self.dialogue, self.form, self.focus = summary, dialogue, form, focus
         self.unfocused = 0
-        self.statements = _labelled(summary.statements, form)
+        self.statements = _labelled(summary.statements, form, dialogue)
         asked = {section.source for section in form.sections}
         self.extracted = extract(dialogue) if asked & set(SECTIONS) else {}
         self.values = Values(dialogue) if "field" in asked else None
@@ -223,36 +227,46 @@ class _Filler:
             _stated(s)
             for label in section.labels
             for s in self.statements
-            if s.section == label and not _is_titled(s, section) and not self._is_planned(s)
+            if s.section == label and not _is_titled(s, section) and not self._is_held(s)
         ]
         answers = answers_in(self.dialogue, section.cues) if section.cues else ()
         return [*labelled, *map(_found, answers)]
 
-    def _is_planned(self, statement: Statement) -> bool:
-        """Whether a section of actions or decisions holds all that a statement rests on."""
+    def _is_held(self, statement: Statement) -> bool:
+        """Whether quotes of other sections hold all that a statement rests on.
+
+        Of what a writer wrote, only plans: a history is no plan, but may tell more than a quote.
+        """
         sources = {section.source for section in self.form.sections}
         spans = [
             span
-            for source in sources & {"actions", "decisions", "medication", "advice"}
+            for source in sources & set(SECTIONS if statement.verdict == "quoted" else _PLANS)
             for finding in self.extracted[source]
             for span in finding.evidence
         ]
         return bool(statement.evidence) and all(
             any(
-                span.utterance == own.utterance
-                and min(own.end, span.end) - max(own.start, span.start)
-                >= _HELD * (own.end - own.start)
+                span.utterance == quote.utterance
+                and min(quote.end, span.end) - max(quote.start, span.start)
+                >= _HELD * (quote.end - quote.start)
                 for span in spans
             )
-            for own in statement.evidence
+            for quote in statement.evidence
         )
 
     def _quoted(self, section: FormSection) -> list[Entry]:
-        """What the dialogue says, and no section of what was done or how it ended told before."""
-        before = _TOLD_BEFORE.get(section.source, "")
-        is_told = any(other.source == before for other in self.form.sections)
-        told = self.extracted[before] if is_told else ()
-        return [_found(one) for one in self.extracted[section.source] if one not in told]
+        """What the dialogue says, and no section that tells it better."""
+        told = {f.evidence for source in self._before(section) for f in self.extracted[source]}
+        findings = self.extracted[section.source]
+        return [_found(finding) for finding in findings if finding.evidence not in told]
+
+    def _before(self, section: FormSection) -> set[FieldSource]:
+        """The sources of other sections of the form that tell better what a section holds, too."""
+        sources = {other.source for other in self.form.sections}
+        before = set(_TOLD_BEFORE.get(section.source, ()))
+        if section.source == "outcome" and "advice" in sources:
+            before.add("actions")  # of a visit: what is planned is no assessment
+        return before & sources
 
     def _profile(self, section: FormSection) -> Iterator[Entry]:
         """Fields of the user profile; the name of a field that alone is asked for says nothing."""
@@ -271,18 +285,24 @@ class _Filler:
             named = [n for n, one in utterances if has_cue(one.text, section.cues)][:_NAMED]
             places = "".join(f" [{number}]" for number in named)
             return f"Mentioned, not extracted: see{places}" if named else ""
-        if section.source == "outcome" and self.extracted["outcome"]:
-            titles = [s.title for s in self.form.sections if s.source == "done"]
-            return f"As under '{titles[0]}'." if titles else ""
-        return ""
+        spans = {f.evidence for f in self.extracted.get(section.source, ())}
+        titles = [
+            f"'{other.title}'"
+            for other in self.form.sections
+            if not section.leave_out
+            and other.source in self._before(section)
+            and any(f.evidence in spans for f in self.extracted[other.source])
+        ]
+        return f"As under {' and '.join(titles)}." if titles else ""
 
     def unplaced(self) -> list[Statement]:
-        """Statements that no section holds by its title or one of its labels."""
+        """Statements that no section holds by its title, one of its labels or a quote."""
         labels = {label for section in self.form.sections for label in section.labels}
         return [
             s
             for s in self.statements
             if s.section not in labels
+            and not (s.verdict == "quoted" and self._is_held(s))
             and not any(_is_titled(s, section) for section in self.form.sections)
         ]
 
@@ -304,27 +324,41 @@ class _Filler:
             yield f"{left_out} {stands} in no section"
 
 
-def _labelled(statements: Sequence[Statement], form: Form) -> list[Statement]:
-    """The statements with the labels of the pack that most of its rules fit, where none has any."""
+def _labelled(statements: Sequence[Statement], form: Form, dialogue: Dialogue) -> list[Statement]:
+    """The statements with the labels of the pack that most of its rules fit, where none has any.
+
+    Of quotes that no rule fits only those of who is served are about the pack's default.
+    """
     wanted = {label for section in form.sections for label in section.labels}
     if not form.packs or not wanted or any(statement.section for statement in statements):
         return list(statements)
     # Of a quote its words, without who says them.
     spoken = [(_QUOTED.findall(s.text) or [s.text])[-1] for s in statements]
     texts = [" ".join(text.split()) for text in spoken]
-    best: Sequence[LabelledSentence] = ()
-    for name in form.packs:
-        labelled = load_pack(name).analyse_sentences("\n".join(texts))
-        fitting = sum(sentence.is_ruled for sentence in labelled)
-        if not best or fitting > sum(sentence.is_ruled for sentence in best):
-            best = labelled
-    labels: list[str] = []
-    place = 0
-    for text in texts:
-        within = (s.label for s in best if place <= s.start < place + len(text))
-        labels.append(next(within, ""))
+    whole = "\n".join(texts)
+    packs = [load_pack(name) for name in form.packs]
+    pack = max(packs, key=lambda p: sum(s.is_ruled for s in p.analyse_sentences(whole)))
+    sentences, served = pack.analyse_sentences(whole), served_in(dialogue)
+    labels, place = list[str](), 0
+    for statement, text in zip(statements, texts, strict=True):
+        within = [s for s in sentences if place <= s.start < place + len(text)]
+        if statement.verdict == "quoted":  # it goes on with no statement before it
+            is_default = not served or _tells(statement, dialogue, served)
+            ruled = (s.label for s in within if s.is_ruled)
+            labels.append(next(ruled, pack.default if is_default else ""))
+        else:
+            labels.append(within[0].label if within else "")
         place += len(text) + 1
     return [replace(s, section=label) for s, label in zip(statements, labels, strict=True)]
+
+
+def _tells(statement: Statement, dialogue: Dialogue, served: Container[str]) -> bool:
+    """Whether somebody who is served says what is quoted, unasked or to a question."""
+    first, last = statement.evidence[0], statement.evidence[-1]
+    asked, told = (dialogue.utterances[span.utterance] for span in (first, last))
+    is_asked = "?" in asked.text[first.start : first.end]
+    is_asking = "?" in told.text[last.start : last.end]
+    return told.speaker in served and not is_asking and (is_asked or asked.speaker in served)
 
 
 def _is_titled(statement: Statement, section: FormSection) -> bool:

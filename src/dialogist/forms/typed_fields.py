@@ -106,7 +106,7 @@ class TypedValue:
         return "".join(c for c in self.text.lower() if c.isalnum() or c in "@.%$€£¥")
 
 
-def _served_in(dialogue: Dialogue) -> frozenset[str]:
+def served_in(dialogue: Dialogue) -> frozenset[str]:
     """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
     names = dialogue.speakers
     labels = {u.speaker: f"{u.role} {u.speaker}" for u in dialogue.utterances}
@@ -126,7 +126,7 @@ class Values:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._speakers = [u.speaker for u in dialogue.utterances]
-        self._served = _served_in(dialogue)
+        self._served = served_in(dialogue)
         reading = reading_of(dialogue)
         self._texts = [u.text for u in dialogue.utterances]
         self._counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
