@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from importlib import metadata
 
 import pytest
@@ -24,19 +23,12 @@ def one_line(result) -> str:
     return line
 
 
-def test_help_is_fast_and_needs_nothing_heavy(dialogist):
-    best = 9.0
-    for _ in range(3):
-        start = time.perf_counter()
-        result = dialogist("--help", real=True)
-        best = min(best, time.perf_counter() - start)
-    assert result.returncode == 0
+def test_help_needs_nothing_heavy():
     code = (
         "import sys; from dialogist.cli.main import command_line; command_line(); "
         "assert not {'torch', 'numpy', 'pydantic', 'fastapi', 'yaml'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    assert best < 2.0  # 0.2-0.4 s on an idle machine; the bar here only catches a heavy import
 
 
 def test_one_summary_loads_few_modules(dialogist, tmp_path):
@@ -102,6 +94,7 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
         "recipes": "other_package:app",
         "data.split": "other_package:split",
         "rate": "no_such_module:rate [lab]",
+        "broken": "no_such_module:f",
     }
     points = {name: metadata.EntryPoint(name, value, "g") for name, value in values.items()}
     monkeypatch.setattr(plugins, "_entry_points", lambda group: points)
@@ -116,6 +109,7 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
         assert failed.returncode == 1
         told = f"dialogist: {name} needs an extra: pip install 'dialogist[lab]'"
         assert one_line(failed).startswith(told)
+    assert "unexpected ModuleNotFoundError: " in one_line(dialogist("broken"))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +131,6 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
         (("summarize", "-f", "csv", "--columns", "txt"), 2, "did you mean 'text'"),
         (("summarize", "--resume"), 2, "--resume goes with --output FILE.jsonl"),
         (("summarize", "--resume", "-o", "out.json"), 2, "--resume goes with"),
-        (("summarize", "-o", "no/out.json"), 2, "there is no folder no"),
         (("forms", "show", "nope"), 2, "nope"),
     ],
 )
@@ -207,9 +200,16 @@ def test_signals(dialogist, number, code):
     assert b"Traceback" not in errors
 
 
-def test_doctor(dialogist):
+def test_doctor(dialogist, monkeypatch):
+    lines = ["pydantic>=2", 'no-such-one>=1 ; extra == "serve"', "typer[all]; extra=='pg'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: lines)
     facts = json.loads(dialogist("doctor", "--format", "json").out)
     assert facts["writers"][:2] == ["highlights", "openai"]
     assert facts["packages"]["pydantic"]
-    assert {"serve", "endpoint"} <= facts["extras"].keys()
-    assert "writers: highlights, openai" in dialogist("doctor", "--output", "-").out
+    assert facts["extras"] == {"serve": False, "pg": True}
+    shown = dialogist("doctor", "--output", "-").out
+    assert "writers: highlights, openai" in shown
+    assert (
+        "extra serve: no-such-one missing: pip install 'dialogist[serve]' "
+        "(in a checkout: pip install '.[serve]')\nextra pg: installed\n"
+    ) in shown

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.cli import console
-from dialogist.cli.console import Meter, counted, note, silence, tracked
+from dialogist.cli.console import Meter, note, silence, tracked
 from dialogist.cli.streams import (
     Facts,
     OutputFormat,
@@ -133,15 +133,3 @@ def test_one_line_on_a_terminal(clock, capsys, monkeypatch):
     first, second = "read 4/10 dialogues, 0.8/s, 0:08 left", "read 8/10 dialogues, 0.8/s, 0:02 left"
     gone = f"\r{' ' * len(first)}\r"
     assert shown == f"\r{first}{gone}dialogist: something else\n\r{second}{gone}"
-
-
-@pytest.mark.parametrize(
-    ("count", "unit", "shown"),
-    [
-        (1, "dialogues", "1 dialogue"),
-        (1, "summaries", "1 summary"),
-        (5000, "x", "5,000 x"),
-    ],
-)
-def test_counted(count, unit, shown):
-    assert counted(count, unit) == shown

@@ -8,17 +8,10 @@ import pytest
 from dialogist.cli.data_command import checked
 from dialogist.formats import ReadOptions
 
-FLAGS = ("--input-format", "--column", "--where", "--encoding", "--one-dialogue", "--sorted")
 TICKETS = (
     "ticket_id,author,body,public\n1,Ann,hi,true\n2,Cy,hey,true\n1,Bo,psst,false\n"
     "1,Bo,That is £5,true\n,Bo,lost,true\n"
 )
-
-
-@pytest.mark.parametrize("command", ["summarize", "mask", "data check"])
-def test_every_command_has_them(dialogist, command):
-    shown = dialogist(*command.split(), "--help", env={"COLUMNS": "250"}).out
-    assert [flag for flag in (*FLAGS, "--include-internal", "--strict") if flag not in shown] == []
 
 
 def test_what_was_decided_is_told_and_what_is_bad_is_counted(dialogist, tmp_path):

@@ -134,18 +134,6 @@ def test_people_are_called_as_wanted(call):
     assert bare.count("\n") == call().out.count("\n") - 2  # no status
 
 
-def test_a_dialogue_without_the_named_speaker_does_not_stop_the_others(dialogist, tmp_path):
-    (tmp_path / "call.txt").write_text(CALL)
-    (tmp_path / "chat.txt").write_text(CALL.replace("Agent", "Ann"))
-    for flags in (["--speaker", "Agent=Carla"], ["--focus", "Agent"]):
-        result = dialogist("summarize", "chat.txt", "call.txt", "-f", "jsonl", *flags)
-        assert result.returncode == 3
-        statuses = [json.loads(line)["status"] for line in result.out.splitlines()]
-        assert (statuses[0], statuses[1] in ("ready", "review")) == ("error", True)
-        assert "chat: 'Agent' says nothing in this dialogue" in result.err
-        assert "1 dialogue failed (status error); the others are done" in result.err
-
-
 def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monkeypatch):
     def drafts(dialogue: Dialogue) -> list[Draft]:
         if dialogue.id == "poison":
@@ -163,6 +151,7 @@ def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monk
         "error",
         "review",
     ]
+    assert "1 dialogue failed (status error); the others are done" in result.err
     [told] = [line for line in result.err.splitlines() if "it broke" in line]
     assert json.loads(result.out.splitlines()[1])["reason"].rpartition(" ")[2].rstrip(")") in told
     strict = dialogist("summarize", "talks.jsonl", "-f", "jsonl", "--strict")
@@ -171,17 +160,6 @@ def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monk
     assert strict.err.splitlines()[-1].startswith("dialogist: poison: ValueError: it broke")
     shown = dialogist("summarize", "talks.jsonl", env={"DIALOGIST_DEBUG": "1"})
     assert "Traceback" in shown.err
-
-
-def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tmp_path):
-    good = json.dumps({"id": "x", "turns": [["A", "hello there, my friend"], ["B", "hi to you"]]})
-    (tmp_path / "some.jsonl").write_text(f"{good}\nnot json\n{good}\n")
-    result = dialogist("summarize", "some.jsonl", "--format", "jsonl")
-    assert (result.returncode, len(result.out.splitlines())) == (3, 2)
-    assert "some.jsonl:2: " in result.err
-    strict = dialogist("summarize", "some.jsonl", "--strict")
-    assert strict.returncode == 1
-    assert "some.jsonl:2: " in strict.err.splitlines()[-1]
 
 
 def test_half_characters_in_ids_stay_apart(dialogist, tmp_path):

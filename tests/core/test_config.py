@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dialogist.config import Config, differences, read_yaml
 from dialogist.errors import ConfigError
@@ -110,11 +110,6 @@ def test_unknown_member_of_a_union_lists_the_members():
     assert "'flat', 'sloped'" in message
 
 
-def test_config_is_frozen():
-    with pytest.raises(ValidationError):
-        Outer().count = 2
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -125,21 +120,18 @@ def test_config_is_frozen():
         (b"a: \xff\n", "cannot be read"),
         (b"a: 2024-13-45\n", "cannot be read"),
         (b"a: \x07\n", "is not allowed"),
+        (None, "cannot be read"),
     ],
 )
 def test_bad_yaml_is_refused_in_one_line(tmp_path, content, message):
     path = tmp_path / "c.yaml"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
         read_yaml(path)
     assert message in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-def test_absent_yaml_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read"):
-        read_yaml(tmp_path / "none.yaml")
 
 
 def test_differences_are_short_and_name_what_has_a_name():

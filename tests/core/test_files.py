@@ -1,11 +1,11 @@
-"""Files that are complete or absent, folders with one worker, short names."""
+"""Files that are complete or absent, and faults in one line."""
 
 from pathlib import Path
 
 import pytest
 
-from dialogist.errors import DataError, UsageError
-from dialogist.files import alone_in, reading, write_text_atomically, writing
+from dialogist.errors import DataError
+from dialogist.files import reading, write_text_atomically, writing
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,14 +22,3 @@ def test_what_cannot_be_read_or_written_is_one_line(tmp_path: Path) -> None:
         (tmp_path / "no").read_text()
     with pytest.raises(DataError, match="x: cannot be written: Is a dir"), writing(Path("x")):
         tmp_path.write_text("")
-
-
-def test_one_process_at_a_time(tmp_path: Path) -> None:
-    with (
-        alone_in(tmp_path, "training"),
-        pytest.raises(UsageError, match="another process is training here"),
-        alone_in(tmp_path, "training"),
-    ):
-        pass
-    with alone_in(tmp_path, "training"):
-        pass

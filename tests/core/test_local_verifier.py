@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from dialogist.grounding import ground
-from dialogist.grounding.local_verifier import (
-    LABELS,
-    StatementEncoder,
-)
-from dialogist.grounding.local_verifier import local_verifier as opened
+from dialogist.grounding.local_verifier import LABELS, StatementEncoder, local_verifier
 from dialogist.records import Dialogue, Draft, Utterance
 from dialogist.summarizer import Summarizer
 
@@ -28,23 +24,19 @@ CLAIMS = [
 ]
 
 
-def encoder() -> StatementEncoder:
-    return StatementEncoder()
-
-
 def test_true_statements_are_likelier_than_false_ones() -> None:
-    chances = opened().probabilities(TALK, CLAIMS)
+    chances = local_verifier().probabilities(TALK, CLAIMS)
     assert chances.shape == (len(CLAIMS), len(LABELS))
     np.testing.assert_allclose(chances.sum(1), 1, rtol=1e-4)
     assert chances[:2, 0].min() > chances[2:, 0].max()
 
 
 def test_a_statement_is_judged_as_if_it_were_alone() -> None:
-    together = opened().probabilities(TALK, CLAIMS * 2)
+    together = local_verifier().probabilities(TALK, CLAIMS * 2)
     for number, claim in enumerate(CLAIMS):
-        alone = opened().probabilities(TALK, [claim])
+        alone = local_verifier().probabilities(TALK, [claim])
         np.testing.assert_allclose(together[number], alone[0], atol=0.08)  # of 8 bits
-    assert opened().probabilities(TALK, []).shape == (0, len(LABELS))
+    assert local_verifier().probabilities(TALK, []).shape == (0, len(LABELS))
 
 
 def test_long_dialogues_are_read_in_parts_that_fit() -> None:
@@ -53,7 +45,7 @@ def test_long_dialogues_are_read_in_parts_that_fit() -> None:
     ]
     talk = Dialogue((*said, Utterance("A", "word " * 5000)))
     claims = [(f"Item {n} costs {n} euros.", [n]) for n in range(0, 60, 3)]
-    passes = list(encoder().encoded(talk, [*claims, ("x " * 300, list(range(61)))]))
+    passes = list(StatementEncoder().encoded(talk, [*claims, ("x " * 300, list(range(61)))]))
     assert [n for numbers, _ in passes for n in numbers] == list(range(len(claims) + 1))
     for numbers, encoded in passes:
         assert len(encoded.firsts) == len(numbers)
@@ -64,7 +56,7 @@ def test_long_dialogues_are_read_in_parts_that_fit() -> None:
 @pytest.mark.parametrize("odd", ["", "\x00", "😀" * 40, "half \ud83d", "語" * 300, "a" * 5000])
 def test_odd_texts_are_judged(odd: str) -> None:
     talk = Dialogue((Utterance(odd, odd), Utterance("B", "It is Thursday.")))
-    assert opened().probabilities(talk, [(odd, [0, 1])]).shape == (1, len(LABELS))
+    assert local_verifier().probabilities(talk, [(odd, [0, 1])]).shape == (1, len(LABELS))
 
 
 def test_it_reads_english_alone() -> None:
@@ -72,12 +64,12 @@ def test_it_reads_english_alone() -> None:
         "Anna: Guten Morgen, ich möchte meine Bestellung von gestern stornieren.\n"
         "Bernd: Das ist leider nicht mehr möglich, sie ist schon unterwegs zu Ihnen.\n"
     )
-    [statement] = ground(talk, [Draft("Anna möchte die Bestellung stornieren.")], opened())
+    [statement] = ground(talk, [Draft("Anna möchte die Bestellung stornieren.")], local_verifier())
     assert statement.verdict == "unverified"
     assert "English" in statement.reasons[0]
 
 
 def test_it_judges_where_no_model_is_asked(tmp_path) -> None:
     (tmp_path / "summary.txt").write_text("An engineer comes on Thursday.")
-    assert Summarizer(f"file:{tmp_path / 'summary.txt'}").verifier is opened()
+    assert Summarizer(f"file:{tmp_path / 'summary.txt'}").verifier is local_verifier()
     assert Summarizer("highlights").verifier is None

@@ -1,9 +1,7 @@
 """Records: what they take, and that their JSON comes back the same."""
 
-import copy
 import dataclasses
 import json
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,12 +138,6 @@ def test_reading_a_file_needs_its_path_alone(
 
 
 TALK = Dialogue([Utterance("Ann", "Hi.")])
-
-
-@pytest.mark.parametrize("record", [TALK, Summary("Ann says hi."), SummaryOptions(words=3)])
-def test_a_record_can_be_pickled_copied_and_taken_apart(record: object) -> None:
-    assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)
-    assert dataclasses.asdict(record)  # type: ignore[call-overload]
 
 
 def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
