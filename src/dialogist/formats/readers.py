@@ -26,7 +26,7 @@ from dialogist.formats.source import (
     without_compression,
 )
 from dialogist.formats.speaker_lines import has_speakers
-from dialogist.formats.transcripts import DIVIDER, TIMING, is_headed
+from dialogist.formats.transcripts import DIVIDER, TIMING, form_of, is_headed
 from dialogist.language.tokens import counted, listed
 from dialogist.plugins import plugin, plugin_names
 from dialogist.records import Dialogue
@@ -52,7 +52,7 @@ READERS: dict[str, Reader] = {
     "ttml": Reader("transcripts:read_ttml", "TTML subtitles.", (".ttml", ".dfxp")),
     "html": Reader("transcripts:read_html", "A page of 'Name: text' lines.", (".html", ".htm")),
     **{
-        name: Reader("chat_logs:read_chat", forms[0]["doc"], listed(forms[0]["endings"]))
+        name: Reader("transcripts:read_chat", forms[0]["doc"], listed(forms[0]["endings"]))
         for name, forms in format_table("chats").items()
         if "doc" in forms[0]
     },
@@ -301,8 +301,6 @@ def _text_format(head: FileHead) -> str:
         return "ttml"
     if _PAGE.match(head.text):
         return "html"
-    from dialogist.formats.chat_logs import form_of
-
     if form := form_of(head.text):
         return form.name
     if head.suffix in _TABLES or ": " not in lines[0]:  # names of columns do not have that

@@ -1,4 +1,4 @@
-"""Text transcripts: lines of names, names above text, WhatsApp chats, subtitles, saved pages."""
+"""Texts: chats and logs, lines of names, names above text, subtitles, saved pages."""
 
 import html
 import json
@@ -6,19 +6,191 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby, pairwise
+from dataclasses import replace
+from functools import cache
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from dialogist.errors import DataError, UsageError
-from dialogist.formats.chat_logs import cut_lines
 from dialogist.formats.documents import END_MARK, TIME_MARK, from_html
-from dialogist.formats.moments import line_patterns, times_of_stamps
+from dialogist.formats.moments import format_table, line_patterns, pattern, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import guess_name, has_speakers, is_heading, named_lines
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue, Utterance
+
+# Chat exports, logs and annotated transcripts, by the forms of assets/formats/chats.yaml.
+
+_INVISIBLE = "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+_VISIBLE = str.maketrans("\u202f\u00a0", "  ", _INVISIBLE)
+_MARK = "\u200e"  # stays to the end: an iPhone marks by it what the app says
+_HEAD = 20_000  # characters that a form is recognised by
+
+Cuts = Mapping[str, re.Pattern[str]]
+"""What is no words of a message, by its kind; kinds with ``_`` are syntax, and not counted."""
+
+
+class _Form(NamedTuple):
+    """How messages begin, which are notices, and what is no words of them: see the table."""
+
+    name: str
+    start: re.Pattern[str]
+    sign: re.Pattern[str] | None
+    notice: re.Pattern[str] | None
+    breaks: re.Pattern[str] | None
+    cut: Cuts
+    speaker: str = "{}"
+    of_day: bool = False
+    unit: float = 0
+    least: int = 1
+    is_last: bool = False
+    has_names: bool = False
+    doc: str = ""
+    endings: str = ""
+
+
+_Message = tuple[Utterance, str, str]
+"""What was said, and the stamps of its beginning and end."""
+
+
+@cache
+def _forms() -> Mapping[str, Sequence[_Form]]:
+    forms: dict[str, list[_Form]] = {}
+    for name, rows in format_table("chats").items():
+        for row in rows:
+            patterns = {k: _compiled(row.get(k)) for k in ("start", "sign", "notice", "breaks")}
+            cuts = {kind: _compiled(given) for kind, given in row.get("cut", {}).items()}
+            forms.setdefault(name, []).append(_Form(name, **{**row, **patterns, "cut": cuts}))
+    return forms
+
+
+def _compiled(given: str | Sequence[str] | None) -> re.Pattern[str] | None:
+    if given is None:
+        return None
+    text = given if isinstance(given, str) else "|".join(f"(?:{part})" for part in given)
+    return pattern(text, re.MULTILINE)
+
+
+def form_of(head: str, is_last: bool = False, name: str = "") -> _Form | None:
+    """The first form (of a ``name``) whose messages make up a head, from its first line on.
+
+    ``is_last``: of those that other transcripts may look like, too.
+    """
+    head = head[:_HEAD].translate(_VISIBLE).lstrip()
+    for form in _forms()[name] if name else chain.from_iterable(_forms().values()):
+        starts = list(form.start.finditer(head))
+        is_signed = form.sign is None or form.sign.search(head)
+        if form.is_last == is_last and len(starts) >= form.least and is_signed:
+            above = cut(head[: starts[0].start()], form.cut, None).strip()
+            groups = [start.groupdict() for start in starts]
+            has_speech = any(
+                group.get("name") or group.get("name_2") or "notice" not in group
+                for group in groups
+                if not group.get("day")
+            )
+            if has_speech and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
+                return form
+    return None
+
+
+def cut(text: str, cuts: Cuts, report: ProblemReporter | None) -> str:
+    """The text without what is no words of a message, which is counted."""
+    for kind, junk in cuts.items():
+        text, count = junk.subn(r"\1" if junk.groups else "", text)
+        if report and not kind.startswith("_"):
+            report.leave_out(kind, count)
+    return text
+
+
+def cut_lines(lines: Iterable[str], report: ProblemReporter) -> Iterator[str]:
+    """The lines of a copied transcript without footers, notices, reactions and the like."""
+    (form,) = _forms()["transcript"]
+    for line in lines:
+        left = cut(line, form.cut, report)
+        if left.strip() or not line.strip():
+            yield left
+
+
+def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> Dialogues:
+    """Read a chat, a log or an annotated transcript of the form ``options.format``.
+
+    Messages of the program itself (someone joined, media were left out) have no speaker and the
+    role ``system``; they are counted as notices.
+    """
+    text = "\n".join(line.text for line in source.lines(report)).translate(_VISIBLE)
+    forms = (form_of(text, is_last, options.format) for is_last in (False, True))
+    form = next(filter(None, forms), _forms()[options.format][0])
+    messages = list(_messages(text, form, report))
+    stamps = [stamp for _, *both in messages for stamp in both]
+    if form.unit:
+        seconds = [float(stamp) * form.unit if stamp else None for stamp in stamps]
+    else:
+        seconds = times_of_stamps(stamps, form.of_day)
+    utterances = tuple(
+        replace(utterance, start=start, end=end)
+        for (utterance, *_), start, end in zip(messages, seconds[::2], seconds[1::2], strict=True)
+    )
+    if any(utterance.text for utterance in utterances):
+        yield Dialogue(utterances, id=source.stem)
+
+
+def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Message]:
+    """The messages between the starts of a form."""
+    starts = list(form.start.finditer(text))
+    above = cut(text[: starts[0].start() if starts else None], form.cut, report)
+    if above := above.strip(_MARK + " \n"):
+        yield from ((u, "", "") for u in _nameless(above, form, report))
+    day = ""
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    for match, end in zip(starts, ends, strict=False):
+        groups = {name: value for name, value in match.groupdict().items() if value is not None}
+        name = groups.get("name") or groups.get("name_2") or ""
+        group = next((key for key in ("text", "text_2", "notice") if key in groups), "")
+        raw = text[match.start(group) if group else match.end() : end].strip(" \n")
+        moment = groups.get("moment", "")
+        if groups.get("day"):
+            day = groups["day"]
+        elif form.unit == 0 and day:
+            moment = f"{moment} {day}"
+        speaker = form.speaker.format(name.strip(f"~ {_MARK}")) if name else ""
+        is_notice = group == "notice" or _is_notice(raw, form)
+        words = raw.replace(_MARK, "").strip() if is_notice else _words(raw, form, report)
+        if is_notice or _is_notice(words, form) or (groups.get("day") and words):
+            report.leave_out("notices")
+            yield Utterance("", f"{speaker}: {words}" if speaker else words, "system"), moment, ""
+            continue
+        last = groups.get("end", "")
+        if speaker and (words or not raw):
+            yield Utterance(speaker, words, role_of(speaker)), moment, last
+        elif words:
+            spoken = _nameless(words, form, report) if form.has_names else [Utterance("", words)]
+            yield from ((utterance, moment, last) for utterance in spoken)
+
+
+def _is_notice(text: str, form: _Form) -> bool:
+    return form.notice is not None and form.notice.fullmatch(text) is not None
+
+
+def _words(raw: str, form: _Form, report: ProblemReporter) -> str:
+    """What was said, its lines without space around them."""
+    text = cut(raw, form.cut, report)
+    text = form.breaks.sub("\n", text) if form.breaks else text
+    lines = (" ".join(line.split()) if form.cut else line for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).replace(_MARK, "").strip()
+
+
+def _nameless(text: str, form: _Form, report: ProblemReporter) -> list[Utterance]:
+    """Text below no start: a heading, or words in which names may stand."""
+    lines = text.split("\n")
+    if not form.has_names and is_heading(lines):
+        report.leave_out("notices")
+        return [Utterance("", text, "system")]
+    return [u for u in named_lines(lines) if u.text]
+
+
+# Names and times above what was said.
 
 _AFTER, _BEFORE, _TIME_ALONE, _NAME_ALONE = line_patterns(
     "after", "before", "time_alone", "name_alone"
@@ -72,9 +244,9 @@ def is_headed(lines: Sequence[str]) -> bool:
     empty = sum(not _body(lines[h.end : end]) for h, end in zip(places, ends, strict=True))
     times = [time or 0.0 for time in times_of_stamps([header.stamp for header in places])]
     backward = sum(before > after for before, after in pairwise(times))
-    own = sum(not header.goes_on for header in places)
-    is_short = own == 1 and (places[0].first > 0 or len(lines) > 6)
-    return 2 * own > len(places) >= 10 * max(empty, backward) and not is_short
+    named = sum(not header.goes_on for header in places)
+    is_short = named == 1 and (places[0].first > 0 or len(lines) > 6)
+    return 2 * named > len(places) >= 10 * max(empty, backward) and not is_short
 
 
 def headers(lines: Sequence[str]) -> list[Header]:
@@ -312,16 +484,16 @@ def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:
         if 2 * bracketed >= len(cues):  # otherwise it is a noise
             lines = [_IN_BRACKETS.sub(r"\1:", line) for line in lines]
         start, end = seconds[2 * number : 2 * number + 2]
-        for said in _speech(lines, names):
-            speaker = said.speaker or cue.name
-            turns.append(Utterance(speaker, said.text, role_of(speaker), start, end))
+        for utterance in _speech(lines, names):
+            speaker = utterance.speaker or cue.name
+            turns.append(Utterance(speaker, utterance.text, role_of(speaker), start, end))
     return tuple(turns)
 
 
 def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
     """The cues; where most begin with the last line of the cue before, without it."""
     texts = [[line for line in map(_plain, cue.lines) if line] for cue in cues]
-    again = [bool(one and two) and one[-1] == two[0] for one, two in pairwise(texts)]
+    again = [bool(before and after) and before[-1] == after[0] for before, after in pairwise(texts)]
     if len(again) < 3 or 2 * sum(again) < len(again):
         return cues
     parts = zip(cues, texts, [False, *again], strict=True)
