@@ -83,13 +83,13 @@ bench-train: .venv/.dev .venv-keras/.done ## training beside Keras 3, on an idle
 	$(BIN)/python bench/train_speed.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
 selector: .venv/.dev ## train the selector of the highlights on corpus/, and with DATA on SGD (12 minutes of a core)
-	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.selector.selector_training corpus/w[7-9].jsonl corpus/w1?.jsonl \
 	  --twice corpus/marked.jsonl corpus/w[1-6].jsonl \
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
 	  --output src/dialogist/assets/highlights/selector.safetensors $(ARGS)
 
 sections: .venv/.dev minilm ## train the network of forms on corpus/pieces, with DATA on public dialogues, too (40 minutes of a core)
-	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections corpus/pieces/*.jsonl \
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections.section_training corpus/pieces/*.jsonl \
 	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/highlights/sections.onnx $(ARGS)
 
@@ -106,7 +106,7 @@ docs: .venv/.dev ## the documentation as a site in site/, its reference made fro
 
 # Without what it wants to run sentences: its folder alone is read.
 verifier: .venv/.dev minilm ## train the verifier on corpus/statements, and with DATA on public dialogues (2 hours of a core)
-	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.verifier corpus/statements/*.jsonl $(if $(DATA),--data $(DATA)) \
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.verifier.verifier_training corpus/statements/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/verifier $(ARGS)
 
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that `finetune` starts from

@@ -14,6 +14,7 @@ from dialogist.forms.extraction import extract
 from dialogist.highlights.section_network import OUTPUTS, SECTIONS
 from dialogist.highlights.writer import Highlights
 from dialogist.records import SummaryOptions
+from dialogist_lab.asset_training import is_validation
 from dialogist_lab.sections.filed_pieces import UNKNOWN, FiledDialogue, read_filed
 
 
@@ -31,7 +32,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     chosen = read_filed(arguments.files, arguments.corpus, arguments.data)
-    dialogues = [one for one in chosen if one.is_validation]
+    dialogues = [one for one in chosen if is_validation(one.reading.dialogue.id)]
     counts: Counter[tuple[str, str]] = Counter()
     for one in dialogues:
         dialogue = one.reading.dialogue

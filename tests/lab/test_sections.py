@@ -93,7 +93,12 @@ def test_it_is_trained_and_the_tool_reads_it(
     corpus: Path, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "sections.onnx"
-    command = [sys.executable, "-m", "dialogist_lab.sections", str(corpus / "pieces")]
+    command = [
+        sys.executable,
+        "-m",
+        "dialogist_lab.sections.section_training",
+        str(corpus / "pieces"),
+    ]
     command += ["--clauses", str(corpus / "clauses"), "--corpus", str(corpus), "--epochs", "1"]
     command += ["--start", str(tiny_encoder), "--output", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -24,11 +24,13 @@ from dialogist_lab.evaluation.dialogue_metrics import Supported
 from dialogist_lab.evaluation.metric import Case
 from dialogist_lab.verifier import verifier_training
 from dialogist_lab.verifier.corruption import corrupted
-from dialogist_lab.verifier.export import Calibration, calibrated, export_verifier
 from dialogist_lab.verifier.judged import read_judged
 from dialogist_lab.verifier.verifier_training import (
+    Calibration,
     Passes,
     VerifierNetwork,
+    calibrated,
+    export_verifier,
     logits_of,
     train_verifier,
 )
@@ -77,7 +79,12 @@ def test_it_is_trained_and_the_tool_reads_it(
     statements, output = corpus / "w01.jsonl.statements", tmp_path / "verifier"
 
     def run(epochs: int) -> str:
-        command = [sys.executable, "-m", "dialogist_lab.verifier", str(statements)]
+        command = [
+            sys.executable,
+            "-m",
+            "dialogist_lab.verifier.verifier_training",
+            str(statements),
+        ]
         command += ["--corpus", str(corpus), "--start", str(tiny_encoder), "--output", str(output)]
         command += [
             "--epochs",
@@ -90,7 +97,7 @@ def test_it_is_trained_and_the_tool_reads_it(
         return done.stdout + done.stderr
 
     assert "2 dialogues, 4 statements" in run(2)  # woz is public, and --data not given
-    assert "epoch" not in run(2)  # the checkpoint has both epochs
+    assert "update" not in run(2)  # the checkpoint has both epochs
     network = VerifierNetwork(tiny_encoder)
     kept = load_file(tmp_path / "checkpoint.safetensors")
     mark = "network."

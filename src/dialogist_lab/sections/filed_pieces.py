@@ -11,12 +11,9 @@ Three kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifie
   what a later turn changes has the ``type`` stale.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from zlib import crc32
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +21,7 @@ from dialogist.highlights.candidates import Candidate, candidates_of
 from dialogist.highlights.features import Matrix
 from dialogist.highlights.section_network import OUTPUTS, SECTIONS
 from dialogist.language.reading import Reading, reading_of
+from dialogist_lab.asset_training import records_of
 from dialogist_lab.verifier.judged import dialogues_of
 
 KINDS = (
@@ -34,23 +32,16 @@ KINDS = (
 TARGETS = (*OUTPUTS, "worth", "key", *KINDS)
 UNKNOWN = -1.0
 
-_VALIDATION = 12  # of a hundred dialogues
 _MOST = 2  # the worth of what a summary must tell
 _HELD = 0.5  # of the letters of a span
 
 
-@dataclass(frozen=True, slots=True)
-class FiledDialogue:
+class FiledDialogue(NamedTuple):
     """A reading with its candidates; of each (C, `TARGETS`) one, nought or `UNKNOWN`."""
 
     reading: Reading
     candidates: Sequence[Candidate]
     targets: Matrix
-
-    @property
-    def is_validation(self) -> bool:
-        """Whether training does not see it."""
-        return crc32(self.reading.dialogue.id.encode()) % 100 < _VALIDATION
 
 
 def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterator[FiledDialogue]:
@@ -59,10 +50,8 @@ def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterat
     Raises:
         DataError: the dialogue of a line is in no file.
     """
-    lines = (line for file in files for line in file.read_text(encoding="utf-8").split("\n"))
-    records = [json.loads(line) for line in lines if line]
     by_name: dict[str, list[Any]] = {}
-    for record in records:
+    for record in (record for file in files for record in records_of(file)):
         by_name.setdefault(record.get("dialogue") or f"corpus/{record['id']}", []).append(record)
     known = dialogues_of(list(by_name), corpus, data)
     for name, dialogue in known.items():

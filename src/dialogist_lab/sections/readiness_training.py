@@ -9,19 +9,18 @@ reader (1 to 5: from 4 on it is filed). What is printed (results/readiness.json)
 that were not learned from: a tenth at a time is left out, by its id.
 """
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.highlights.readiness import FEATURES, READY, Readiness, readiness_features
 from dialogist.records import Dialogue, EvidenceSpan, Utterance
+from dialogist_lab.asset_training import part_of, records_of, training_parser
 from dialogist_lab.verifier.judged import dialogues_of
 
 FILED = 4  # of 5
@@ -44,8 +43,7 @@ def verdicts_of(files: Sequence[Path], corpus: Path, data: Path | None) -> Itera
     Raises:
         DataError: a dialogue is in no file.
     """
-    lines = [(f.stem, line) for f in files for line in f.read_text("utf-8").splitlines()]
-    records = [(name, json.loads(line)) for name, line in lines]
+    records = [(file.stem, record) for file in files for record in records_of(file)]
     known: dict[str, Dialogue] = {
         one["dialogue"]: Dialogue(tuple(Utterance(*turn) for turn in one["turns"]))
         for _, one in records
@@ -105,18 +103,13 @@ def measured_readiness(chances: NDArray[np.float64], filed: NDArray[np.bool_]) -
 
 def main() -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("files", nargs="+", type=Path, help="verdicts")
-    parser.add_argument("--corpus", type=Path, default=Path("corpus"), help="our dialogues")
-    parser.add_argument("--data", type=Path, help="public ones; without it ours alone are used")
-    parser.add_argument("--output", type=Path, required=True)
-    arguments = parser.parse_args()
+    arguments = training_parser(__doc__, "verdicts").parse_args()
     verdicts = list(verdicts_of(arguments.files, arguments.corpus, arguments.data))
     readiness = fitted(verdicts)
     columns = zip(FEATURES, *map(np.ndarray.tolist, readiness[:3]), strict=True)
     stored = {"bias": readiness.bias, "features": {name: values for name, *values in columns}}
     arguments.output.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    parts = [crc32(one.dialogue.encode()) % _PARTS for one in verdicts]
+    parts = [part_of(one.dialogue, _PARTS) for one in verdicts]
     chances = np.zeros(len(verdicts))
     for part in range(_PARTS):
         known = fitted([one for one, own in zip(verdicts, parts, strict=True) if own != part])

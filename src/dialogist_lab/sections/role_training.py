@@ -7,12 +7,8 @@ The files name dialogues (ids are those of `dialogist_lab.verifier.judged`), or 
 seventh is measured on alone: from which chance on how many are told, and how many of them wrong.
 """
 
-import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 import torch
@@ -24,6 +20,7 @@ from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
 from dialogist.language.speech import PAIRS, SPOKEN_ROLES, RoleWeights
 from dialogist.language.tokens import word_set
 from dialogist.records import Dialogue
+from dialogist_lab.asset_training import minimize, part_of, records_of, training_parser
 from dialogist_lab.verifier.judged import dialogues_of
 
 _FEWEST, _DECAY, _STEPS, _KEPT = 12, 3e-4, 150, 7  # dialogues that have a word; of the regression
@@ -72,32 +69,23 @@ def train_roles(examples: Sequence[Taught]) -> RoleWeights:
     told = torch.tensor([pair for _, pair in examples])
     weights = torch.zeros(len(rows), len(SPOKEN_ROLES), requires_grad=True)
     bias = torch.zeros(len(SPOKEN_ROLES), requires_grad=True)
-    search = torch.optim.LBFGS([weights, bias], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
-    def loss() -> float:
-        search.zero_grad()
-        total = cross_entropy(_pairs(seen @ weights + bias), told)
-        total = total + _DECAY * weights.square().sum()
-        total.backward()  # type: ignore[no-untyped-call]
-        return float(total.detach())
+    def loss() -> Tensor:
+        wrong = cross_entropy(_pairs(seen @ weights + bias), told)
+        return wrong + _DECAY * weights.square().sum()
 
-    search.step(loss)  # type: ignore[no-untyped-call]
+    minimize(loss, [weights, bias], _STEPS, "strong_wolfe")
     return RoleWeights(rows, weights.detach().numpy(), bias.detach().numpy())
 
 
 def main() -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--corpus", type=Path, default=Path("corpus"))
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--output", type=Path, required=True)
-    given = parser.parse_args()
-    records = [json.loads(x) for f in given.files for x in f.read_text("utf-8").splitlines()]
+    given = training_parser(__doc__, "what names dialogues").parse_args()
+    records = [record for file in given.files for record in records_of(file)]
     kinds = {r.get("dialogue", f"corpus/{r.get('id')}"): r.get("kind", "") for r in records}
     known = dialogues_of(list(kinds), given.corpus, given.data)
     examples = {name: taught_by(one, kinds[name]) for name, one in known.items()}
-    kept = {name for name in examples if crc32(name.encode()) % _KEPT == 0}
+    kept = {name for name in examples if part_of(name, _KEPT) == 0}
     model = train_roles([one for name, one in examples.items() if one and name not in kept])
     table = np.round(100 * np.vstack([model.bias, model.weights])).astype(int).tolist()
     lines = (" ".join(map(str, (w, *row))) for w, row in zip(["", *model.rows], table, strict=True))

@@ -1,25 +1,40 @@
-"""Training of the network of sections (`dialogist.highlights.section_network`)."""
+"""Train the network of sections (`dialogist.highlights.section_network`) on what readers filed.
 
-import math
+python -m dialogist_lab.sections.section_training corpus/pieces/*.jsonl \\
+    --clauses corpus/clauses/*.jsonl --data ../shared/data \\
+    --output src/dialogist/assets/highlights/sections.onnx
+
+It starts from MiniLM (`make minilm`), and learns first what clauses do, which are many, then what
+readers filed. bench/forms.py measures it on the dialogues for validation.
+"""
+
 import random
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from transformers import BertModel
 
 from dialogist.highlights.features import Matrix
 from dialogist.highlights.section_network import OUTPUTS, SectionWindow, section_windows
-from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue
+from dialogist.language.tokens import counted
+from dialogist_lab.asset_training import (
+    Updates,
+    bert_encoder,
+    is_validation,
+    like_lengths,
+    training_parser,
+    write_onnx,
+)
+from dialogist_lab.finetuning import minilm_folder
+from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue, read_filed
 
 LAYERS = 3
 """Of the encoder, the first: more cost time, of which forms have little."""
-_HEAD, _DECAY, _WARM_UP = 10, 0.01, 0.06  # the head learns so many times as fast
+_HEAD = 10  # times as fast as the encoder it learns
 _BATCH = 8  # windows
+_CLAUSES, _PIECES = (3, 1.2e-4), (6, 6e-5)  # epochs, and the highest rate
 
 
 class SectionEncoder(nn.Module):
@@ -27,12 +42,7 @@ class SectionEncoder(nn.Module):
 
     def __init__(self, folder: Path, attention: str = "sdpa") -> None:
         super().__init__()
-        self.encoder = BertModel.from_pretrained(
-            folder,
-            add_pooling_layer=False,
-            attn_implementation=attention,
-            attention_probs_dropout_prob=0.0,
-        )
+        self.encoder = bert_encoder(folder, attention)
         self.encoder.encoder.layer = self.encoder.encoder.layer[:LAYERS]
         size = self.encoder.config.hidden_size
         self.head = nn.Sequential(
@@ -91,37 +101,13 @@ def train_sections(
         for one in dialogues
         for numbers, window in section_windows(one.reading, one.candidates)
     ]
-    new = [w for n, w in network.named_parameters() if not n.startswith("encoder.")]
-    optimizer = torch.optim.AdamW(
-        [{"params": network.encoder.parameters(), "lr": rate}, {"params": new, "lr": _HEAD * rate}],
-        weight_decay=_DECAY,
-    )
-    updates = epochs * math.ceil(len(samples) / _BATCH)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda n: min((n + 1) / (_WARM_UP * updates), max(0.0, (updates - n) / updates)),
-    )
-    begun, number, total = time.time(), 0, 0.0
+    lengths = [len(sample.window.ids) for sample in samples]
+    count = epochs * -(-len(samples) // _BATCH)
+    updates = Updates(network, lambda n: not n.startswith("encoder."), (rate, _HEAD * rate), count)
+    network.train()
     for epoch in range(epochs):
-        network.train()
-        draw = random.Random(f"{seed}-{epoch}")
-        keys = [len(one.window.ids) * draw.uniform(0.8, 1.25) for one in samples]
-        order = sorted(range(len(samples)), key=keys.__getitem__)
-        batches = [order[i : i + _BATCH] for i in range(0, len(order), _BATCH)]
-        draw.shuffle(batches)
-        for batch in batches:
-            loss = _loss(network, [samples[n] for n in batch])
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            number, total = number + 1, total + loss.item()
-            if number % 50 == 0:
-                left = (time.time() - begun) / number * (updates - number) / 60
-                told = f"update {number} of {updates}, loss {total / 50:.3f}, {left:.0f} min left"
-                print(told, file=sys.stderr, flush=True)
-                total = 0.0
+        for batch in like_lengths(lengths, _BATCH, random.Random(f"{seed}-{epoch}")):
+            updates.take(_loss(network, [samples[n] for n in batch]))
     network.eval()
 
 
@@ -137,3 +123,34 @@ class ExportedSections(nn.Module):
         mask = torch.ones_like(ids[None], dtype=torch.float32)
         logits: Tensor = self.network(ids[None], mask, shares[None], firsts[None])
         return logits[0, :, : len(OUTPUTS)].sigmoid()
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = training_parser(__doc__, "filed pieces")
+    parser.add_argument("--clauses", nargs="+", type=Path, default=[], help="labelled clauses")
+    parser.add_argument("--start", type=Path, help="folder of an encoder (default: MiniLM)")
+    parser.add_argument("--epochs", type=int, help="of both stages")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    start = arguments.start or minilm_folder()
+    network = SectionEncoder(start)
+    for files, (epochs, rate) in ((arguments.clauses, _CLAUSES), (arguments.files, _PIECES)):
+        filed = read_filed(files, arguments.corpus, arguments.data)
+        known = [each for each in filed if not is_validation(each.reading.dialogue.id)]
+        if known:
+            train_sections(network, known, arguments.epochs or epochs, rate)
+        print(counted(len(known), "dialogues"))
+    plain = SectionEncoder(start, attention="eager")  # the only one that the exporter knows
+    plain.load_state_dict(network.state_dict())
+    sample = {
+        "ids": (torch.tensor([101, 5, 6, 7, 8]), {0: "tokens"}),
+        "shares": (torch.full((2, 5), 0.2), {0: "candidates", 1: "tokens"}),
+        "firsts": (torch.tensor([1, 3]), {0: "candidates"}),
+    }
+    write_onnx(ExportedSections(plain), sample, ("chances",), arguments.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,21 +5,19 @@ A line of a file is a dialogue: ``id``, ``turns`` (speaker, text) and ``statemen
 words) and ``type``; what a later turn changes has the type ``stale``. A key statement is a fact.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from dialogist.errors import DataError
 from dialogist.highlights.candidates import Candidate, candidates_of
 from dialogist.language.reading import Reading, terms_of
 from dialogist.records import Dialogue, Utterance
+from dialogist_lab.asset_training import is_validation, records_of
 
 _HELD = 0.6  # of the letters of each span of a fact
 _TOUCHED = 0.2  # of the letters of a span: less of it is in a unit by accident
-_VALIDATION = 12  # of a hundred dialogues
 
 Spans = tuple[Mapping[int, float], ...]
 """Of each span, which units hold what share of its letters."""
@@ -99,19 +97,13 @@ def _units(numbers: Sequence[int], candidates: Sequence[Candidate]) -> set[int]:
     return {unit for i in numbers for unit in candidates[i].units}
 
 
-def is_validation(name: str) -> bool:
-    """Whether no shipped selector has learned from the dialogue with this id."""
-    return crc32(name.encode("utf-8")) % 100 < _VALIDATION
-
-
 def read_marked(path: Path, validation: bool | None = None) -> list[MarkedDialogue]:
     """The dialogues of a file: all, or those for validation, or the others.
 
     Raises:
         DataError: a span is not in its turn; names the record.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    records = [(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, start=1)]
+    records = [(record, f"{path}:{n}") for n, record in enumerate(records_of(path), 1)]
     types = {statement.get("type") for record, _ in records for statement in record["statements"]}
     return [
         replace(marked_of(record, where), knows_stale="stale" in types)

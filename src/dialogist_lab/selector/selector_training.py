@@ -1,11 +1,24 @@
-"""Training of the selector (`dialogist.highlights.network`) on marked dialogues, in torch."""
+"""Train the selector of the built-in writer on dialogues whose important words are marked.
 
+python -m dialogist_lab.selector.selector_training corpus/w[7-9].jsonl corpus/w1?.jsonl \\
+    --twice corpus/marked.jsonl corpus/w[1-6].jsonl --sgd sgd_annotated/train.jsonl.gz \\
+    --output selector.safetensors
+
+The vectors of words are those of an earlier selector (Model2Vec of MiniLM's pieces, Tulkens and van
+Dongen 2024); they are not trained. `dialogist_lab.selector.marks` has the form of the files.
+bench/selection.py measures `dialogist.highlights.network` on the dialogues for validation.
+"""
+
+import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from safetensors.numpy import load_file, save
 from torch import Tensor, nn
 
 from dialogist.highlights.candidates import Candidate
@@ -19,8 +32,17 @@ from dialogist.highlights.features import (
     pairs_of,
     rows_of,
 )
-from dialogist.highlights.network import CLIP, LAYERS, REACH_OF_WORDS, PieceTable, piece_table
-from dialogist_lab.selector.marks import MarkedDialogue, needed
+from dialogist.highlights.network import (
+    BUNDLED,
+    CLIP,
+    LAYERS,
+    REACH_OF_WORDS,
+    PieceTable,
+    piece_table,
+)
+from dialogist.language.tokens import counted
+from dialogist_lab.selector.marks import MarkedDialogue, needed, read_marked
+from dialogist_lab.selector.sgd_marks import read_sgd
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _CHANGE_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 32, 7, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
@@ -31,6 +53,7 @@ _STALENESS = 2.0  # of the loss: it is rare
 _RARELY = -4.0  # logit by which the training of changes begins: nearly no unit changes another
 _RARE = 1e-3  # share of all pieces: what is as frequent has half of the weight
 _LEAST_CHANCE = 1e-6
+_SGD, _SGD_WHOLE = 1500, 300  # dialogues of SGD, and of how many what matters is learned, too
 
 
 class Sample(NamedTuple):
@@ -286,3 +309,33 @@ def joined(examples: Sequence[Sample]) -> Sample:
         unit_owned=batch.unit_owned + before(ids, of_units),
         unit_owners=batch.unit_owners + before(units, of_units),
     )
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument(
+        "--twice", nargs="+", type=Path, default=[], help="files to learn from twice an epoch"
+    )
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--sgd", type=Path, help="annotated dialogues: some are learned from, too")
+    parser.add_argument(
+        "--vectors", type=Path, default=BUNDLED, help="the selector whose vectors of words it uses"
+    )
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    marked = [
+        replace(dialogue, times=times)
+        for times, paths in ((1, arguments.files), (2, arguments.twice))
+        for path in paths
+        for dialogue in read_marked(path, validation=False)
+    ]
+    marked += read_sgd(arguments.sgd, _SGD, _SGD_WHOLE) if arguments.sgd else []
+    arguments.output.write_bytes(save(train_selector(marked, load_file(arguments.vectors))))
+    facts = sum(len(dialogue.facts) for dialogue in marked if dialogue.knows_key)
+    print(f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}")
+
+
+if __name__ == "__main__":
+    main()

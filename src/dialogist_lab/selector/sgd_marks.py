@@ -4,8 +4,6 @@ A value holds at the end where the user's last word of it is, or where the syste
 confirmed it. What the user changed, and offers that the user did not take, are stale.
 """
 
-import gzip
-import json
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,8 @@ from dialogist.highlights.candidates import candidates_of
 from dialogist.language.quantities import UNITS
 from dialogist.language.reading import Reading
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.selector.marks import MarkedDialogue, is_validation, marked_of
+from dialogist_lab.asset_training import is_validation, records_of
+from dialogist_lab.selector.marks import MarkedDialogue, marked_of
 
 SgdTurn = dict[str, Any]
 
@@ -148,8 +147,7 @@ def read_sgd(path: Path, count: int, whole: int, seed: int = 5) -> list[MarkedDi
 
     Of the first ``whole`` of them what matters is known, of the others what is stale only.
     """
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
+    records = list(records_of(path))
     draw = random.Random(seed)
     chosen = draw.sample(records, min(count, len(records)))
     named = ((_record(one, draw.choice(_LABELS).split()), f"{path}: {one['id']}") for one in chosen)

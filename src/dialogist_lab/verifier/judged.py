@@ -7,16 +7,14 @@ from 1, and a ``text``. Ids begin with the set: ``corpus/`` are ours, the others
 (``dialogist feedback export --as statements``) brings its own ``turns``.
 """
 
-import gzip
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist_lab.asset_training import records_of
 
 _PART = re.compile(r"(.+)#(\d+)-(\d+)")
 _UNSURE = re.compile(r"</?UNSURE>|<[A-Z_/ ]+>")  # PriMock57's marks
@@ -53,7 +51,7 @@ def read_judged(files: Iterable[Path], corpus: Path, data: Path | None) -> Itera
     Raises:
         DataError: the dialogue of a line is in no file.
     """
-    records = [record for file in files for record in _records(file)]
+    records = [record for file in files for record in records_of(file)]
     known = dialogues_of([r["dialogue"] for r in records if "turns" not in r], corpus, data)
     for record in records:
         name, turns = record["dialogue"], record.get("turns")
@@ -94,31 +92,25 @@ def _dialogue_of(name: str, turns: Turns) -> Dialogue:
 
 def _dialogues(corpus: Path, data: Path | None, wanted: set[str]) -> Iterator[tuple[str, Turns]]:
     for file in sorted(corpus.glob("*.jsonl")):
-        for record in _records(file):
+        for record in records_of(file):
             yield f"corpus/{record['id']}", [(turn[0], turn[1]) for turn in record["turns"]]
     if data is None:
         return
-    for record in _records(data / "sgd_annotated" / "train.jsonl.gz"):
+    for record in records_of(data / "sgd_annotated" / "train.jsonl.gz"):
         if (name := f"sgd/{record['id']}") in wanted:
             names = {"USER": "User", "SYSTEM": "Assistant"}
             yield name, [(names[turn["s"]], turn["t"]) for turn in record["turns"]]
     for name in ("taskmaster", "woz", "camrest", "primock57"):
-        for record in _records(data / "pretrain" / f"{name}.jsonl.gz"):
+        for record in records_of(data / "pretrain" / f"{name}.jsonl.gz"):
             if record["id"] in wanted:
                 yield record["id"], [(who, _UNSURE.sub("", text)) for who, text in record["turns"]]
-    for record in _records(data / "qmsum" / "train.jsonl.gz"):
+    for record in records_of(data / "qmsum" / "train.jsonl.gz"):
         if (name := f"qmsum/train/{record['id']}") in wanted:
             yield name, [(who, _MARK.sub(" ", text).strip()) for who, text in record["turns"]]
     for notes, key in (("mts_dialog", "id"), ("aci_bench", "encounter_id")):
-        for record in _records(data / notes / "train.jsonl"):
+        for record in records_of(data / notes / "train.jsonl"):
             if (name := f"{notes}/train/{record[key]}") in wanted:
                 yield name, _turns_of(record["dialogue"])
-
-
-def _records(file: Path) -> Iterator[Mapping[str, Any]]:
-    data = file.read_bytes()
-    text = gzip.decompress(data) if file.suffix == ".gz" else data
-    return (json.loads(line) for line in text.decode("utf-8").split("\n") if line)
 
 
 def _turns_of(text: str) -> Turns:

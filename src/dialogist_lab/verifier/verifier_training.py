@@ -1,10 +1,17 @@
-"""Training of the verifier: BERT's encoder over a dialogue and its statements in one pass."""
+"""Train the verifier of the tool on judged statements.
 
-import math
+python -m dialogist_lab.verifier.verifier_training corpus/statements/*.jsonl \\
+    --data ../shared/data --output src/dialogist/assets/verifier
+
+BERT's encoder reads a dialogue and its statements in one pass. It starts from MiniLM (`make
+minilm`); training goes on from ``--checkpoint`` after an interruption. The writers of `VALIDATION`,
+and those called ``-validation``, are not learned from: with the first it is calibrated, and
+bench/verifier.py measures. The tool reads it in ONNX, its weights in 8 bits.
+"""
+
+import json
 import random
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,26 +21,41 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import BertModel
 
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.local_verifier import (
     LABELS,
     LONGEST_STATEMENT,
+    MODEL,
     EncodedStatements,
     StatementEncoder,
 )
+from dialogist.language.tokens import counted
 from dialogist.language.wordpiece import wordpiece
+from dialogist_lab.asset_training import (
+    Updates,
+    bert_encoder,
+    like_lengths,
+    minimize,
+    training_parser,
+    write_onnx,
+)
+from dialogist_lab.finetuning import minilm_folder
 from dialogist_lab.verifier.corruption import corrupted
-from dialogist_lab.verifier.judged import JudgedDialogue
+from dialogist_lab.verifier.judged import VALIDATION, JudgedDialogue, read_judged
 
-_RATE, _HEAD_RATE, _DECAY, _WARM_UP = 1.5e-4, 1e-3, 0.01, 0.06
+_RATE, _HEAD_RATE = 1.5e-4, 1e-3
 _BATCH = 6  # dialogues
 _TYPES = 6  # of tokens: see EncodedStatements
 _CORRUPTED = len(LABELS)  # the label of a statement that is false by a word
 _CORRUPT = 0.35  # of true statements are made false by a word, but for the last epoch
 _WORDS = 4.0  # of the loss: few tokens are wrong
 _CITED = 0.5  # of the statements are shown with the lines that their writer cites
+_PRIOR = 1e-4  # of the calibration: few statements tell little
+
+PRECISION = 0.95
+"""Of what is called supported so much is true, and of what is refused false, where half of all
+statements are true."""
 
 
 class VerifierNetwork(nn.Module):
@@ -44,12 +66,7 @@ class VerifierNetwork(nn.Module):
 
     def __init__(self, folder: Path, attention: str = "sdpa") -> None:
         super().__init__()
-        self.encoder = BertModel.from_pretrained(
-            folder,
-            add_pooling_layer=False,
-            attn_implementation=attention,
-            attention_probs_dropout_prob=0.0,
-        )
+        self.encoder = bert_encoder(folder, attention)
         size = self.encoder.config.hidden_size
         types = nn.Embedding(_TYPES, size)
         with torch.no_grad():
@@ -168,15 +185,6 @@ def batch_of(passes: Sequence[Pass]) -> tuple[dict[str, Tensor], Tensor, Tensor]
     return inputs, labels, padded([one.wrong for one in passes], length, -100)
 
 
-def _batches(passes: list[Pass], draw: random.Random) -> Iterator[list[Pass]]:
-    """Passes of like lengths together, in an order by chance."""
-    keys = [len(one.encoded.ids) * draw.uniform(0.8, 1.25) for one in passes]
-    ordered = [passes[n] for n in sorted(range(len(passes)), key=keys.__getitem__)]
-    batches = [ordered[i : i + _BATCH] for i in range(0, len(ordered), _BATCH)]
-    draw.shuffle(batches)
-    yield from batches
-
-
 def _loss(logits: Tensor, labels: Tensor, tokens: Tensor, wrong: Tensor) -> Tensor:
     """Of what each statement is, of whether it is true at all, and of which tokens are wrong.
 
@@ -208,25 +216,18 @@ def train_verifier(
     ``checkpoint``, and training goes on from there."""
     torch.manual_seed(seed)
     network = VerifierNetwork(start)
-    named = list(network.named_parameters())
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": [w for n, w in named if not _is_new(n)], "lr": _RATE},
-            {"params": [w for n, w in named if _is_new(n)], "lr": _HEAD_RATE},
-        ],
-        weight_decay=_DECAY,
-    )
-    updates = epochs * math.ceil(len(train.of(_CITED)) / _BATCH)
-    rates = [group["lr"] for group in optimizer.param_groups]
-    done = _resumed(checkpoint, network, optimizer) if checkpoint.exists() else 0
+    count = epochs * -(-len(train.of(_CITED)) // _BATCH)
+    updates = Updates(network, _is_new, (_RATE, _HEAD_RATE), count)
+    done = _resumed(checkpoint, network, updates.optimizer) if checkpoint.exists() else 0
     for epoch in range(done, epochs):
         torch.manual_seed(seed * 1000 + epoch)  # as if it had never been interrupted
         network.train()
-        draw, begun, total = random.Random(f"{seed}-{epoch}"), time.time(), 0.0
-        corrupt = _CORRUPT if epoch + 1 < epochs else 0.0
-        batches = list(_batches(train.of(_CITED, corrupt, seed * 100 + epoch), draw))
-        for number, passes in enumerate(batches, 1):
-            inputs, labels, wrong = batch_of(passes)
+        passes = train.of(_CITED, _CORRUPT if epoch + 1 < epochs else 0.0, seed * 100 + epoch)
+        lengths = [len(each.encoded.ids) for each in passes]
+        batches = like_lengths(lengths, _BATCH, random.Random(f"{seed}-{epoch}"))
+        updates.done = epoch * len(batches)
+        for batch in batches:
+            inputs, labels, wrong = batch_of([passes[n] for n in batch])
             with torch.autocast("cpu", torch.bfloat16):
                 hidden = network.hidden(**inputs)
                 logits, tokens = network.judged(hidden, inputs["firsts"]), network.words(hidden)
@@ -234,24 +235,8 @@ def train_verifier(
                 *(logits.float().flatten(0, 1), labels.flatten()),
                 *(tokens.float().flatten(), wrong.flatten()),
             )
-            update = epoch * len(batches) + number
-            share = min(update / (_WARM_UP * updates), max(0.0, (updates - update + 1) / updates))
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * share
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            total += loss.item()
-            if number % 25 == 0 or number == len(batches):
-                left = (time.time() - begun) / number * (len(batches) * (epochs - epoch) - number)
-                print(
-                    f"epoch {epoch + 1} of {epochs}, {number} of {len(batches)}, loss "
-                    f"{total / number:.3f}, {left / 60:.0f} min left",
-                    file=sys.stderr,
-                    flush=True,
-                )
-        _keep(checkpoint, network, optimizer, epoch + 1)
+            updates.take(loss)
+        _keep(checkpoint, network, updates.optimizer, epoch + 1)
     return network
 
 
@@ -292,3 +277,118 @@ def logits_of(network: VerifierNetwork, passes: Sequence[Pass]) -> Tensor:
         inputs, _, _ = batch_of([one])
         parts.append(network(**inputs)[0])
     return torch.cat(parts)
+
+
+class Calibration(NamedTuple):
+    """What the log-odds of being true are multiplied by and what is added (Platt 1999); and the
+    chances from which on a statement is called supported, and up to which it is refused."""
+
+    scale: float
+    shift: float
+    supported: float
+    refused: float
+
+    def chances(self, logits: Tensor) -> Tensor:
+        """(S, `LABELS`) of as many logits."""
+        against = logits[:, 1:]
+        odds = logits[:, :1] - against.logsumexp(-1, keepdim=True)
+        true = torch.sigmoid(self.scale * odds + self.shift)
+        return torch.cat([true, (1 - true) * against.softmax(-1)], -1)
+
+
+def calibrated(logits: Tensor, labels: Tensor) -> Calibration:
+    """By logits (S, `LABELS`) of statements that training did not see, and their labels (S,).
+
+    Statements that are true in part are left out.
+    """
+    whole = labels != list(LABELS).index("partial")
+    logits, true = logits[whole].double(), (labels[whole] == 0).double()
+    odds = logits[:, 0] - logits[:, 1:].logsumexp(-1)
+    fit = torch.tensor([1.0, 0.0], dtype=torch.double, requires_grad=True)
+
+    def loss() -> Tensor:
+        wrong = nn.functional.binary_cross_entropy_with_logits(fit[0] * odds + fit[1], true)
+        return wrong + _PRIOR * ((fit[0] - 1) ** 2 + fit[1] ** 2)
+
+    minimize(loss, [fit], steps=50)
+    scale, shift = (float(value) for value in fit.detach())
+    chances = torch.sigmoid(scale * odds + shift)
+    order = chances.argsort(descending=True)
+    supported = _threshold(chances[order], true[order])
+    order = order.flip(0)
+    refused = _threshold(chances[order], 1 - true[order])
+    return Calibration(scale, shift, supported, refused)
+
+
+def _threshold(chances: Tensor, right: Tensor) -> float:
+    """The last of the chances up to which `PRECISION` are right."""
+    share = right.cumsum(0) / torch.arange(1, len(right) + 1)
+    good = (share >= PRECISION).nonzero()
+    return round(float(chances[int(good[-1]) if len(good) else 0]), 4)
+
+
+class _Exported(nn.Module):
+    """One pass to chances (S, `LABELS`)."""
+
+    def __init__(self, network: VerifierNetwork, calibration: Calibration) -> None:
+        super().__init__()
+        self.network, self.calibration = network, calibration
+
+    def forward(
+        self, ids: Tensor, positions: Tensor, blocks: Tensor, types: Tensor, firsts: Tensor
+    ) -> Tensor:
+        inputs = (ids, positions, blocks, types, firsts)
+        logits = self.network(*(values[None] for values in inputs))[0]
+        return self.calibration.chances(logits)
+
+
+def export_verifier(
+    network: VerifierNetwork, calibration: Calibration, start: Path, folder: Path
+) -> None:
+    """Write `MODEL` into a folder. ``start``: the folder of its encoder."""
+    plain = VerifierNetwork(start, attention="eager")  # the only one that the exporter knows
+    plain.load_state_dict(network.state_dict())
+    values = ([5, 6, 7, 8], [2, 0, 1, 0], [0, 1, 1, 2], [0, 1, 2, 1], [1, 3])
+    counted = ("tokens", "tokens", "tokens", "tokens", "statements")
+    sample = {
+        name: (torch.tensor(value), {0: what})
+        for name, value, what in zip(EncodedStatements._fields, values, counted, strict=True)
+    }
+    about = {"thresholds": json.dumps(calibration[2:])}
+    write_onnx(_Exported(plain, calibration), sample, ("chances",), folder / MODEL, about)
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = training_parser(__doc__, "judged statements")
+    parser.add_argument("--start", type=Path, help="folder of an encoder (default: MiniLM)")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--checkpoint", type=Path, default=Path("build/verifier.safetensors"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    start = arguments.start or minilm_folder()
+    encoder = StatementEncoder()
+    judged = list(read_judged(arguments.files, arguments.corpus, arguments.data))
+    validation = Passes(encoder, [each for each in judged if each.writer in VALIDATION])
+    train = [
+        each
+        for each in judged
+        if each.writer not in VALIDATION and not each.writer.endswith("-validation")
+    ]
+    arguments.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    network = train_verifier(
+        start, Passes(encoder, train), arguments.epochs, arguments.seed, arguments.checkpoint
+    )
+    passes = validation.of(cited=0.5)
+    labels = torch.tensor([label for each in passes for label in each.labels])
+    calibration = calibrated(logits_of(network, passes), labels)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    export_verifier(network, calibration, start, arguments.output)
+    statements = sum(len(each.statements) for each in train)
+    print(f"{counted(len(train), 'dialogues')}, {counted(statements, 'statements')}, {calibration}")
+
+
+if __name__ == "__main__":
+    main()
