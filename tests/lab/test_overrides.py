@@ -1,38 +1,23 @@
-"""Recipes in and out: ``--set key.key=value``, and YAML with all defaults."""
+"""``--set key.key=value`` over a recipe."""
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.config import Config
 from dialogist.errors import ConfigError
-from dialogist_lab.recipe import override, to_yaml
+from dialogist_lab.recipe import override
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
         ("1e-4", 1e-4),
-        ("-1E3", -1000.0),
         ("+2.5e2", 250.0),
         ("1.e1", 10.0),
-        ("3", 3),
-        ("0.5", 0.5),
-        ("hello", "hello"),
-        ("True", True),
-        ("false", False),
-        ("e", "e"),
         ("1e", "1e"),
-        ("e5", "e5"),
-        ("'1e5'", "1e5"),
         ("", None),
-        ("null", None),
-        ("[1, 2]", [1, 2]),
-        ("[0.9, 0.98]", [0.9, 0.98]),
-        ("[one, three]", ["one", "three"]),
         ("{kind: cosine, peak: 3}", {"kind": "cosine", "peak": 3}),
-        ("data/some:where.jsonl", "data/some:where.jsonl"),
         ("nan", "nan"),
         ("[unclosed", "[unclosed"),
         ("2024-13-45", "2024-13-45"),
@@ -64,24 +49,14 @@ def test_override_paths():
     assert before == {"a": {"b": 1, "c": 2}, "d": [1]}
 
 
-@pytest.mark.parametrize("assignment", ["a", "=1", ""])
-def test_override_without_key_or_value_is_refused(assignment):
-    with pytest.raises(ConfigError, match=r"write it as key\.key=value"):
-        override({}, [assignment])
-
-
-def test_override_through_a_value_is_refused():
-    with pytest.raises(ConfigError, match="'a' is a value"):
-        override({"a": 3}, ["a.b=1"])
-
-
-def test_yaml_round_trip_spells_out_defaults():
-    class Titled(Config):
-        title: str
-        count: int = 1
-
-    config = Titled(title="订单")
-    text = to_yaml(config)
-    assert "订单" in text
-    assert "count: 1" in text
-    assert Titled.parse(yaml.safe_load(text)) == config
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("a", r"write it as key\.key=value"),
+        ("=1", r"write it as key\.key=value"),
+        ("a.b=1", "'a' is a value"),
+    ],
+)
+def test_an_override_that_makes_no_sense_is_refused(assignment, message):
+    with pytest.raises(ConfigError, match=message):
+        override({"a": 3}, [assignment])

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,16 +89,13 @@ def train(
     return trainer, {name: p.detach().clone() for name, p in model.named_parameters()}
 
 
-def start(run: Path, *arguments: str) -> "subprocess.Popen[str]":
-    run.mkdir()
-    return go_on(run, *arguments)
-
-
-def go_on(run: Path, *arguments: str) -> "subprocess.Popen[str]":
+def start(run: Path, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    """A training of its own in ``run``; it goes on where another one stopped."""
+    run.mkdir(exist_ok=True)
     paths = os.pathsep.join((str(ROOT), str(ROOT / "src")))
+    own = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **environment}
     command = [sys.executable, str(SCRIPT), str(run), *arguments]
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE)
+    return subprocess.Popen(command, env=own, text=True, stdout=subprocess.PIPE)
 
 
 def finished(process: "subprocess.Popen[str]") -> str:
@@ -117,7 +114,7 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not (killed / "model.safetensors").exists()
-    assert "resumed at update" in finished(go_on(killed))
+    assert "resumed at update" in finished(start(killed))
     for name in ("model.safetensors", LOG):
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
 
@@ -125,23 +122,12 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path: Path) -> None:
 def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
     one, two = tmp_path / "WORLD-one", tmp_path / "WORLD-two"
     finished(start(one))
-    two.mkdir()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    shared = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src"))),
-        "OMP_NUM_THREADS": "1",
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
-    processes = [  # what torchrun does
-        subprocess.Popen([sys.executable, SCRIPT, two], env={**shared, "RANK": str(rank)})
-        for rank in range(2)
-    ]
-    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    for process in [start(two, RANK=str(rank), **group) for rank in range(2)]:  # as torchrun does
+        finished(process)
     own, theirs = (load_file(run / "model.safetensors") for run in (one, two))
     for name, weight in own.items():
         torch.testing.assert_close(theirs[name], weight, rtol=0, atol=1e-6, msg=name)
@@ -171,18 +157,26 @@ def test_the_loss_falls_in_both_formats(tmp_path: Path) -> None:
     assert ends[0] == pytest.approx(ends[1], abs=0.1)
 
 
+class Scored:
+    """What is measured after each epoch, and the weights that the model had then."""
+
+    def __init__(self, model: Generator, losses: Sequence[float]) -> None:
+        self.model, self.losses = model, losses
+        self.weights: dict[int, dict[str, torch.Tensor]] = {}
+
+    def __call__(self, epoch: int) -> dict[str, float]:
+        named = self.model.named_parameters()
+        self.weights[epoch] = {name: p.detach().clone() for name, p in named}
+        return {"dev_loss": self.losses[epoch - 1]}
+
+
 def test_early_stopping_keeps_the_best_epoch(tmp_path: Path) -> None:
-    losses, held = {1: 3.0, 2: 1.0, 3: 2.0, 4: 2.0, 5: 0.5}, {}
-
-    def score(epoch: int) -> dict[str, float]:
-        held[epoch] = {n: p.detach().clone() for n, p in model.named_parameters()}
-        return {"dev_loss": losses[epoch]}
-
     model, reporter = small_model(seed=2), Quiet()
+    score = Scored(model, (3.0, 1.0, 2.0, 2.0, 0.5))
     trainer, kept = train(tmp_path / "run", score, reporter, model, epochs=5, patience=2)
     assert trainer.progress.epoch == 4
     assert any("stopping early" in note for note in reporter.notes)
-    assert all(torch.equal(kept[name], weight) for name, weight in held[2].items())
+    assert all(torch.equal(kept[name], weight) for name, weight in score.weights[2].items())
     again, same = train(tmp_path / "run", score, model=small_model(seed=9), epochs=5, patience=2)
     assert again.progress.epoch == 4, "a run that has ended stays so"
     assert all(torch.equal(kept[name], weight) for name, weight in same.items())
@@ -190,17 +184,12 @@ def test_early_stopping_keeps_the_best_epoch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("final", "epochs"), [("last", [3]), ("average", [2, 3])])
 def test_what_is_kept_at_the_end(tmp_path: Path, final: str, epochs: list[int]) -> None:
-    held = {}
-
-    def score(epoch: int) -> dict[str, float]:
-        held[epoch] = {n: p.detach().clone() for n, p in model.named_parameters()}
-        return {"dev_loss": float(epoch)}
-
     model = small_model(seed=2)
+    score = Scored(model, (1.0, 2.0, 3.0))
     _, kept = train(tmp_path / "run", score, None, model, epochs=3, final=final, keep_last=2)
     for name, weight in kept.items():
-        mean = torch.stack([held[epoch][name].double() for epoch in epochs]).mean(dim=0)
-        torch.testing.assert_close(weight, mean.float(), rtol=0, atol=1e-7)
+        held = torch.stack([score.weights[epoch][name].double() for epoch in epochs])
+        torch.testing.assert_close(weight, held.mean(dim=0).float(), rtol=0, atol=1e-7)
     assert not (tmp_path / "run" / BEST).exists()
 
 
