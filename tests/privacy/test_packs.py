@@ -35,8 +35,8 @@ rules:
 @pytest.mark.parametrize("name", bundled_privacy_packs())
 def test_all_examples_of_our_packs_are_found(name):
     pack = load_privacy_pack(bundled_privacy_packs()[name])
-    assert pack.name == name
-    assert {rule.kind for rule in pack.rules} == set(pack.kinds)
+    assert pack.config.name == name
+    assert {rule.kind for rule in pack.rules} == set(pack.config.kinds)
 
 
 def test_a_pack_of_ones_own():
@@ -136,7 +136,7 @@ TEXT_PAGE = PAGE.read_text(encoding="utf-8")
 
 def test_the_pack_of_the_page_is_one():
     (pack,) = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.DOTALL)
-    assert parse_privacy_pack(pack).kinds == {"BADGE": "staff badges"}
+    assert parse_privacy_pack(pack).config.kinds == {"BADGE": "staff badges"}
 
 
 def test_every_kind_key_and_check_is_described():

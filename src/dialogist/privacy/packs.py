@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 import regex
 from pydantic import AfterValidator, Field
@@ -36,7 +36,6 @@ from dialogist.privacy.rules import (
     WHOLE_FORM,
     PrivacyRule,
     plain_characters,
-    small_letters,
 )
 from dialogist.records import LEVELS, MaskedNames
 
@@ -47,14 +46,15 @@ _Place = tuple[object, ...]
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
 # What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
 _CALL = re.compile(r"\(\?&(\w+)\)")
-_WORDS = (CUE_FORM, ASKED_FORM, NAMED_FORM, REQUEST_FORM)
 _BESIDE = {
-    "asked": ASKED_FORM,
-    "before": BEFORE_FORM,
-    "after": AFTER_FORM,
-    "unless_before": BEFORE_FORM,
-    "unless_after": AFTER_FORM,
+    "cue": ("before", CUE_FORM),
+    "asked": ("asked", ASKED_FORM),
+    "before": ("before", BEFORE_FORM),
+    "after": ("after", AFTER_FORM),
+    "unless_before": ("unless_before", BEFORE_FORM),
+    "unless_after": ("unless_after", AFTER_FORM),
 }
+"""Patterns of a rule: the keys that say them, and their forms."""
 
 
 def _kind(text: str) -> str:
@@ -75,9 +75,9 @@ class PrivacyRuleConfig(Config):
     ``after``, ``unless_before`` and ``unless_after``: what must stand beside the value, or must
     not. ``asked``: instead of ``before``, the turn before (or a field's name) asks for the value.
     ``apart``: nothing of a time or an amount. ``digits``: only texts with a digit are looked at.
-    ``check``: luhn, iban, resident_id, ssn, nino, national, phone, digits, long_code, mixed,
-    name, random or spoken. ``examples`` and ``counterexamples``: tried whenever the pack is read;
-    the value stands in ``[[ ]]``, the turn before stands before `` || ``.
+    ``check``: luhn, iban, resident_id, ssn, nino, national, phone, digits, long_code, random or
+    spoken. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
+    in ``[[ ]]``, the turn before stands before `` || ``.
     """
 
     kind: _Kind
@@ -161,33 +161,17 @@ class TimedPattern:
 class _Late:
     """A pattern of ours, which the tests try: compiled when a text first needs it."""
 
-    flags = re.IGNORECASE
-
     def __init__(self, pattern: str) -> None:
         self._source = pattern
 
     @cached_property
     def _made(self) -> "re.Pattern[str]":
-        return re.compile(self._source, self.flags)
+        return re.compile(self._source, re.IGNORECASE)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._made, name)
         setattr(self, name, value)  # from now on it is found without this function
         return value
-
-
-class _Words(_Late):
-    """Such a pattern of words, whatever their capitals: three times as quick on small letters."""
-
-    flags = re.RegexFlag(0)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match, at its place in the text."""
-        return self._made.search(small_letters(text))
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """All matches, at their places in the text."""
-        return self._made.finditer(small_letters(text))
 
 
 class PackPatterns:
@@ -226,12 +210,10 @@ class PackPatterns:
         expanded = self._expanded(pattern, place)
         made = form.replace("{}", expanded)
         try:
-            if self._compile is _Late:
-                is_words = form in _WORDS and "(?-i:" not in made
-                return cast("re.Pattern[str]", (_Words if is_words else _Late)(made))
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # what Python will read differently one day
-                re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form
+                if self._compile is not _Late:
+                    re.compile(expanded)  # alone: "a)(b" would fit into the brackets of a form
                 return cast("re.Pattern[str]", self._compile(made))
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise self._source.fault(place, f"no regular expression: {error}") from None
@@ -248,18 +230,13 @@ class PackPatterns:
         return _CALL.sub(lambda match: f"(?:{self._fragments[match[1]]})", pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyPack:
-    """Rules in order of precedence, and what is known about their kinds."""
+class PrivacyPack(NamedTuple):
+    """A pack whose patterns are compiled; ``rules`` stand in order of precedence."""
 
-    name: str
-    kinds: Mapping[str, str]
-    low: frozenset[str]
-    optional: frozenset[str]
+    config: PrivacyPackConfig
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     requests: tuple[RequestedValue, ...]
-    classes: Mapping[str, str]
 
 
 def bundled_privacy_packs() -> Mapping[str, Path]:
@@ -301,18 +278,12 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
             for j, example in enumerate(getattr(written, key)):
                 if fault := _fault(rule, example, key == "examples"):
                     raise source.fault(("rules", i, key, j), fault)
+    keep = enumerate(config.keep)
     return PrivacyPack(
-        name=config.name,
-        kinds=config.kinds,
-        low=frozenset(config.low),
-        optional=frozenset(config.optional),
-        rules=rules,
-        keep=tuple(
-            patterns.compiled(pattern, ("keep", i), WHOLE_FORM)
-            for i, pattern in enumerate(config.keep)
-        ),
-        requests=tuple(_requests(config, patterns, source)),
-        classes={word: c for c, words in config.words.items() for word in words.split()},
+        config,
+        rules,
+        tuple(patterns.compiled(pattern, ("keep", i), WHOLE_FORM) for i, pattern in keep),
+        tuple(_requests(config, patterns, source)),
     )
 
 
@@ -370,24 +341,18 @@ def _rules(
             value = patterns.compiled(rule.pattern, (*place, "pattern"), form)
             if tried and patterns.compiled(rule.pattern, (*place, "pattern")).fullmatch(""):
                 raise source.fault((*place, "pattern"), "the pattern fits an empty text")
+        beside: dict[str, Any] = {
+            name: patterns.compiled(pattern, (*place, key), form)
+            for name, (key, form) in _BESIDE.items()
+            if (pattern := getattr(rule, key)) is not None
+        }
         yield PrivacyRule(
-            kind=rule.kind,
+            **rule.model_dump(include={"kind", "entity", "cued", "apart", "digits"}),
+            **beside,
             line=source.line(place),
-            entity=rule.entity,
             value=value,
             check=CHECKS[rule.check] if rule.check else None,
-            cued=rule.cued,
-            apart=rule.apart,
-            digits=rule.digits,
             language=config.language,
-            cue=patterns.compiled(rule.before, (*place, "before"), CUE_FORM)
-            if rule.before
-            else None,
-            **{
-                key: patterns.compiled(pattern, (*place, key), form)
-                for key, form in _BESIDE.items()
-                if (pattern := getattr(rule, key)) is not None
-            },
         )
 
 
@@ -455,7 +420,8 @@ def privacy_of(
             raise UsageError(f"--{flag} {value}: {message}")
     allow, deny = (*allow, *listed_values("ALLOW")), (*deny, *listed_values("DENY"))
     names = "people" if level == "high" and names in ("none", "speakers") else names
-    wanted = _chosen(kinds, _described(every), level, frozenset().union(*(p.low for p in every)))
+    low = frozenset(kind for pack in every for kind in pack.config.low)
+    wanted = _chosen(kinds, _described(every), level, low)
     wanted |= {DENIED} | ({PERSON} if names in ("people", "all") else set())
     return Privacy(
         kinds=wanted,
@@ -464,7 +430,12 @@ def privacy_of(
         rules=tuple(sorted((r for pack in every for r in pack.rules), key=lambda r: r.is_plain)),
         keep=tuple(pattern for pack in every for pattern in pack.keep),
         requests=tuple(request for pack in every for request in pack.requests),
-        classes={word: c for pack in every for word, c in pack.classes.items()},
+        classes={
+            word: letter
+            for pack in every
+            for letter, words in pack.config.words.items()
+            for word in words.split()
+        },
         allowed=frozenset(map(bare, allow)),
         denied=_denied(tuple(deny)),
     )
@@ -512,9 +483,9 @@ def described_kinds(packs: Iterable[Path] = ()) -> Mapping[str, tuple[str, bool]
 def _described(packs: Iterable[PrivacyPack]) -> dict[str, tuple[str, bool]]:
     described: dict[str, tuple[str, bool]] = {}
     for pack in packs:
-        for kind, what in pack.kinds.items():
+        for kind, what in pack.config.kinds.items():
             if kind != PERSON:
-                described.setdefault(kind, (what, kind not in pack.optional))
+                described.setdefault(kind, (what, kind not in pack.config.optional))
     return described
 
 

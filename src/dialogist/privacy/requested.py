@@ -51,11 +51,6 @@ def is_ordinary(word: str) -> bool:
     return len(low) < 2 or low in FUNCTION_WORDS or _is_derived(low, 3)
 
 
-def is_uncommon(word: str) -> bool:
-    """Whether a word may be a name by itself."""
-    return is_first_name(word) or not is_ordinary(word)
-
-
 def is_random(text: str) -> bool:
     """Whether a part of a web address is not made of words: ``8fK2mQz9``, but no title."""
     parts = re.findall(r"[^\W_]+", text)

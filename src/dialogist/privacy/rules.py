@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dialogist.language.entities import (
     AFTER,
@@ -16,17 +15,14 @@ from dialogist.language.entities import (
     is_resident_id,
     is_ssn,
 )
-from dialogist.language.tokens import folded
 from dialogist.privacy.numbers import is_national_id, is_phone, is_spoken
-from dialogist.privacy.requested import is_random, is_uncommon
+from dialogist.privacy.requested import is_random
 
 # HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out. There is
 # no check digit.
 _NINO = re.compile(
     r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9]{6}[A-D]", re.IGNORECASE
 )
-
-_BORDERS = re.compile("(?<=[0-9])(?=[A-Z])|(?<=[A-Z])(?=[0-9])")
 
 CHECKS: Mapping[str, Callable[[str], bool]] = {
     "luhn": is_card,
@@ -38,15 +34,10 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "long_code": lambda text: (
         len(digits_of(text)) >= (1 if text.isupper() else 4) or is_spoken(text)
     ),
-    "mixed": lambda text: len(digits_of(text)) >= 5 or len(_BORDERS.findall(text)) >= 2,
     "spoken": is_spoken,
     "national": is_national_id,
     "phone": is_phone,
     "random": is_random,
-    "name": lambda text: all(
-        2 < len(word) < 20 and "A" <= folded(word)[0].upper() <= "Z" and is_uncommon(word)
-        for word in text.split() or [""]
-    ),
 }
 """What a rule may ask of a value beside its pattern; no check fails, whatever the text."""
 
@@ -99,13 +90,6 @@ def request_in(turn: str) -> str:
 def plain_characters(text: str) -> str:
     """As many characters, full-width digits and letters, odd spaces and dashes made plain."""
     return text if text.isascii() else text.translate(_WIDE)
-
-
-@lru_cache(maxsize=256)
-def small_letters(text: str) -> str:
-    """As many characters, all in small letters."""
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower()[0] for c in text)
 
 
 @dataclass(frozen=True, slots=True)
