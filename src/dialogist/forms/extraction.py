@@ -58,16 +58,16 @@ def extract(dialogue: Dialogue) -> Mapping[str, Sequence[Finding]]:
         return dict.fromkeys(SECTIONS, ())
     scores = section_chances(dialogue)
     owned, standing = scores.of("owner"), 1 - np.minimum(_STALE * scores.of("stale"), 1)
-    found: dict[str, Sequence[Finding]] = {}
+    findings: dict[str, Sequence[Finding]] = {}
     for section in SECTIONS:
         chances = scores.of(section) * standing
         least = min(_LEAST[section], max(chances.max(initial=0), _ALWAYS.get(section, 1)))
-        found[section] = [
-            finding_of(reading, one, owned[n] > _OWN, is_action=section == "actions")
-            for n, one in enumerate(scores.candidates)
+        findings[section] = [
+            finding_of(reading, candidate, owned[n] > _OWN, is_action=section == "actions")
+            for n, candidate in enumerate(scores.candidates)
             if chances[n] >= least
         ]
-    return found
+    return findings
 
 
 def finding_of(
@@ -82,8 +82,8 @@ def finding_of(
     everybody = reading.dialogue.speakers
     others = [s for s in (speakers[1:] or everybody) if s != speakers[0]]
     owner = speakers[0] if is_own else others[0] if len(others) == 1 else ""
-    said = (reading.units[unit].text for unit in reversed(candidate.units))
-    return Finding(candidate.text, evidence, owner, next(filter(None, map(deadline_in, said)), ""))
+    texts = (reading.units[unit].text for unit in reversed(candidate.units))
+    return Finding(candidate.text, evidence, owner, next(filter(None, map(deadline_in, texts)), ""))
 
 
 def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
@@ -104,9 +104,9 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
     clauses = list(dict.fromkeys(clauses))
     room, parts, spans = _HEADLINE, list[str](), list[EvidenceSpan]()
     for n, i in enumerate(clauses):
-        [(_, [said])] = quoted_parts(reading, (i,))  # without "Hi,"
-        text = reading.texts[said.utterance]
-        words = list(_SPOKEN.finditer(text, said.start, said.end))
+        [(_, [clause])] = quoted_parts(reading, (i,))  # without "Hi,"
+        text = reading.texts[clause.utterance]
+        words = list(_SPOKEN.finditer(text, clause.start, clause.end))
         others = sum(min(_HEADLINE // 2, reading.units[j].words) for j in clauses[n + 1 :])
         last = min(len(words), room - others)
         for value, after in pairwise(reading.values[i]):
@@ -117,10 +117,10 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
             last -= 1
         room -= last
         start, end = words[0].start(), words[last - 1].end()
-        shown = reading.quoted(said.utterance, start, end).rstrip(" ,;:.!")
+        shown = reading.quoted(clause.utterance, start, end).rstrip(" ,;:.!")
         shown += "…" if last < len(words) else ""
         parts.append(f"“{shown}”")
-        spans.append(EvidenceSpan(said.utterance, start, end))
+        spans.append(EvidenceSpan(clause.utterance, start, end))
     return " – ".join(parts), tuple(spans)
 
 

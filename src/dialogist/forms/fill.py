@@ -256,9 +256,9 @@ class _Filler:
 
     def _quoted(self, section: FormSection) -> list[Entry]:
         """What the dialogue says, and no section that tells it better."""
-        told = {f.evidence for source in self._before(section) for f in self.extracted[source]}
+        better = {f.evidence for source in self._before(section) for f in self.extracted[source]}
         findings = self.extracted[section.source]
-        return [_found(finding) for finding in findings if finding.evidence not in told]
+        return [_found(finding) for finding in findings if finding.evidence not in better]
 
     def _before(self, section: FormSection) -> set[FieldSource]:
         """The sources of other sections of the form that tell better what a section holds, too."""
@@ -282,7 +282,9 @@ class _Filler:
         """Where an empty section's matter is to be read: nothing found is not nothing said."""
         if section.source == "key_points" and section.cues:
             utterances = enumerate(self.dialogue.utterances, 1)
-            named = [n for n, one in utterances if has_cue(one.text, section.cues)][:_NAMED]
+            named = [n for n, utterance in utterances if has_cue(utterance.text, section.cues)][
+                :_NAMED
+            ]
             places = "".join(f" [{number}]" for number in named)
             return f"Mentioned, not extracted: see{places}" if named else ""
         spans = {f.evidence for f in self.extracted.get(section.source, ())}
@@ -355,10 +357,10 @@ def _labelled(statements: Sequence[Statement], form: Form, dialogue: Dialogue) -
 def _tells(statement: Statement, dialogue: Dialogue, served: Container[str]) -> bool:
     """Whether somebody who is served says what is quoted, unasked or to a question."""
     first, last = statement.evidence[0], statement.evidence[-1]
-    asked, told = (dialogue.utterances[span.utterance] for span in (first, last))
-    is_asked = "?" in asked.text[first.start : first.end]
-    is_asking = "?" in told.text[last.start : last.end]
-    return told.speaker in served and not is_asking and (is_asked or asked.speaker in served)
+    question, answer = (dialogue.utterances[span.utterance] for span in (first, last))
+    is_asked = "?" in question.text[first.start : first.end]
+    is_asking = "?" in answer.text[last.start : last.end]
+    return answer.speaker in served and not is_asking and (is_asked or question.speaker in served)
 
 
 def _is_titled(statement: Statement, section: FormSection) -> bool:
