@@ -17,6 +17,7 @@ from dialogist.cli.summarize_command import tally
 from dialogist.errors import DataError, UsageError
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue, Sent, SummaryOptions, to_json
+from dialogist.render import text_of
 
 if TYPE_CHECKING:
     from dialogist.batch.job import JobProgress
@@ -115,15 +116,15 @@ def batch(
     if not output and sample is None:
         raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
     check_apart(output, inputs)
-    options, read = how.options(evidence), read_as.options()
-    summarizer = Summarizer(*how.writers(), how.form)
+    options, read, writers = how.options(evidence), read_as.options(), how.writers()
+    summarizer = Summarizer(*writers, how.form)
     recent = None if since is None else Since.parse(since)
     if sample is not None:
         origins = origins_of(inputs, recent, (), note)
         return _show_sample(summarizer, options, origins, read, sample)
     folder, sink = _destination(output, state, format)
     plan = JobPlan(
-        SummaryWork(*how.writers(), options, summarizer.form),
+        SummaryWork(*writers, options, summarizer.form),
         folder,
         sink,
         workers,
@@ -215,10 +216,10 @@ class _JobMeter:
         if self._meter is not None:
             self._meter.finish()
         if not self._quiet:
+            from dialogist.formats.read_options import told_left_out
+
             formats = ", ".join(f"{count:,} as {name}" for name, count in self._formats.items())
             if formats:
-                from dialogist.formats.read_options import told_left_out
-
                 left = told_left_out(self._left_out) if self._left_out else ""
                 note(f"dialogues read: {formats}{left}", own=True)
             note(tally(totals.statuses), own=True)
@@ -258,32 +259,31 @@ def _show_sample(
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
     from dialogist.batch.places import items_of
     from dialogist.batch.work import record_line
-    from dialogist.render import text_of
 
     items = list(islice(items_of(origins, read, note), count))
     dialogues = [item for item in items if isinstance(item, Dialogue)]
-    failed, size = len(items) - len(dialogues), 0
     for problem in items:
         if not isinstance(problem, Dialogue):
             note(str(problem))
-    paid: list[Sequence[Sent]] = []
-    begun = time.perf_counter()
+    failed, size, paid = len(items) - len(dialogues), 0, 0
+    requests: list[Sent] = []
+    begin = time.perf_counter()
     for result in summarizer.results(dialogues, options):
         status, line = record_line(result.to_json())
         size += len(line)
         failed += status == "error"
         if not any(sent.cached for sent in result.summary.sent):
-            paid.append(result.summary.sent)
+            paid += 1
+            requests += result.summary.sent
         print(text_of(result))
     if dialogues:
-        done, seconds = len(dialogues), time.perf_counter() - begun
-        asked = [one for sent in paid for one in sent]
-        tokens = sum(one.tokens_in + one.tokens_out for one in asked) / max(1, len(paid))
-        cost = sum(one.cost or 0.0 for one in asked) / max(1, len(paid))
-        told = estimate(_expected(origins), done / seconds, size / done, tokens, cost)
+        done, seconds = len(dialogues), time.perf_counter() - begin
+        tokens = sum(sent.tokens_in + sent.tokens_out for sent in requests) / max(1, paid)
+        cost = sum(sent.cost or 0.0 for sent in requests) / max(1, paid)
+        guess = estimate(_expected(origins), done / seconds, size / done, tokens, cost)
         way = f"{summarizer.at_once} at a time" if summarizer.at_once > 1 else "by one worker"
         free = "" if paid else "; tokens not known, the answers were in the cache (--cache off)"
-        note(f"{told}, {way}{free}", own=True)
+        note(f"{guess}, {way}{free}", own=True)
     return 3 if failed else 0
 
 
@@ -302,7 +302,7 @@ def _watch_inputs(
     from dialogist.batch.journal import known_inputs
 
     before: dict[str, int | None] = {}
-    done: list[tuple[str, int | None]] | None = None
+    done: dict[str, int | None] | None = None
     while True:
         known = known_inputs(folder)
         try:
@@ -311,12 +311,12 @@ def _watch_inputs(
             origins = []
             if done is None:
                 note(f"{error}: waiting for it", own=True)
-                done = []
+                done = {}
         settled = [origin for origin in origins if before.get(origin.name, -1) == origin.size]
         before = {origin.name: origin.size for origin in origins}
-        now = [(origin.name, origin.size) for origin in settled]
-        is_new = now != done or any(size is None for _, size in now)  # a table may have more
-        if settled and is_new and set(known) <= {name for name, _ in now}:
+        now = {origin.name: origin.size for origin in settled}
+        is_new = now != done or None in now.values()  # a table may have more
+        if settled and is_new and set(known) <= now.keys():
             run(settled)
             done = now
         time.sleep(seconds)

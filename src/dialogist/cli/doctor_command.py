@@ -1,15 +1,12 @@
 """``dialogist doctor``: which versions, extras, writers and commands this installation has."""
 
-import json
 import os
 import platform
-
-import typer
 
 from dialogist import __version__
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.main import COMMAND_PLUGINS
-from dialogist.cli.streams import Facts, output_format_of, output_to
+from dialogist.cli.streams import write_facts
 from dialogist.errors import how_to_install, installed_version, requirements_of
 from dialogist.plugins import plugin_names
 
@@ -18,7 +15,6 @@ def doctor(output: OutputFile = None, format: FactsForm = None) -> int:
     """Show versions, extras, writers and commands, and how to install what is missing."""
     from dialogist.writers import OWN_WRITERS, WRITERS
 
-    kind = output_format_of(output, format, Facts.text)
     extras = requirements_of()
     packages = {name: installed_version(name) for name in extras.pop("")}
     missing = {
@@ -36,14 +32,14 @@ def doctor(output: OutputFile = None, format: FactsForm = None) -> int:
         "writers": writers,
         "commands": plugin_names(COMMAND_PLUGINS),
     }
-    with output_to(output):
-        if kind is Facts.json:
-            typer.echo(json.dumps(facts, indent=2))
-            return 0
-        typer.echo(f"dialogist {__version__}, Python {platform.python_version()}, {system}")
-        typer.echo("packages: " + ", ".join(f"{n} {v or 'missing'}" for n, v in packages.items()))
-        typer.echo(f"writers: {', '.join(writers)}")
-        for extra, names in missing.items():
-            told = f"{', '.join(names)} missing: {how_to_install(extra)}" if names else "installed"
-            typer.echo(f"extra {extra}: {told}")
+    versions = ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
+    lines = [
+        f"dialogist {__version__}, Python {platform.python_version()}, {system}",
+        f"packages: {versions}",
+        f"writers: {', '.join(writers)}",
+    ]
+    for extra, names in missing.items():
+        remedy = f"{', '.join(names)} missing: {how_to_install(extra)}" if names else "installed"
+        lines.append(f"extra {extra}: {remedy}")
+    write_facts(facts, lines, output, format)
     return 0

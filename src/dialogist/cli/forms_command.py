@@ -1,13 +1,12 @@
 """``dialogist forms``: list, show and check the forms that summaries can be put into."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.streams import Facts, output_format_of, output_to
+from dialogist.cli.streams import write_facts
 from dialogist.errors import ConfigError
 from dialogist.language.tokens import counted
 
@@ -21,16 +20,12 @@ def list_forms(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the forms that come with Dialogist."""
     from dialogist.forms.form_file import bundled_forms, load_form
 
-    kind = output_format_of(output, format, Facts.text)
     forms = [load_form(path) for path in bundled_forms().values()]
-    with output_to(output):
-        if kind is Facts.json:
-            rows = [form.model_dump(mode="json") for form in forms]
-            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-            return 0
-        for form in forms:
-            about = form.about or ", ".join(section.title for section in form.sections)
-            typer.echo(f"{form.name:10} {form.language}, version {form.version}: {about}")
+    lines = []
+    for form in forms:
+        about = form.about or ", ".join(section.title for section in form.sections)
+        lines.append(f"{form.name:10} {form.language}, version {form.version}: {about}")
+    write_facts([form.model_dump(mode="json") for form in forms], lines, output, format)
     return 0
 
 

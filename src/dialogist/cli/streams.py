@@ -1,9 +1,10 @@
 """What commands read and write: input files, forms of output, and files complete or absent."""
 
 import errno
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
@@ -96,6 +97,22 @@ def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
                 file.write("\ufeff")
                 file.flush()
             yield
+
+
+def write_facts(
+    facts: object, lines: Iterable[str], output: Path | None, format: Facts | None
+) -> None:
+    """Write what a command finds out: in ``lines``, or as JSON.
+
+    Raises:
+        UsageError: as `output_format_of`.
+        DataError: the file cannot be written.
+    """
+    kind = output_format_of(output, format, Facts.text)
+    shown = [json.dumps(facts, ensure_ascii=False, indent=2)] if kind is Facts.json else lines
+    with output_to(output):
+        for line in shown:
+            typer.echo(line)
 
 
 def write_now(text: str) -> None:

@@ -23,7 +23,9 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.streams import InputReading, output_format_of, output_to, sources_of
 from dialogist.language.tokens import counted
+from dialogist.plain_text import printable
 from dialogist.records import SummaryOptions
+from dialogist.render import csv_row
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
@@ -54,7 +56,6 @@ def verify(
     strict: Strict = False,
 ) -> int:
     """Judge each statement of summaries by its dialogue: a table with the lines, worst first."""
-    from dialogist.render import csv_row
     from dialogist.summarizer import Summarizer
     from dialogist.writers.written_file import WrittenFile
 
@@ -108,8 +109,6 @@ def _in_cell(value: object) -> object:
 
 
 def _text(row: dict[str, Any]) -> str:
-    from dialogist.plain_text import printable
-
     chance = "" if row["probability"] is None else f" {row['probability']:.2f}"
     reason = f": {row['reason']}" if row["reason"] else ""
     lines = (f"[{n}] {said}" for n, said in zip(row["lines"], row["said"], strict=True))

@@ -1,12 +1,11 @@
 """``dialogist writers``: who can write, what is reachable, what it reads at a time and costs."""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from dialogist.cli.flags import AllowNetwork, FactsForm, OutputFile
-from dialogist.cli.streams import Facts, output_format_of, output_to
+from dialogist.cli.streams import write_facts
 from dialogist.errors import DialogistError
 from dialogist.plain_text import printable
 
@@ -36,22 +35,15 @@ def writers(
     from dialogist.plugins import plugin_names
     from dialogist.writers import WRITERS
 
-    kind = output_format_of(output, format, Facts.text)
     facts = [_facts(name) for name in names or _LOCAL]
-    failed = bool(names) and any("fault" in fact for fact in facts)
-    with output_to(output):
-        if kind is Facts.json:
-            typer.echo(json.dumps(facts, indent=2))
-            return 3 if failed else 0
-        if not names:
-            for name, about in _KINDS.items():
-                typer.echo(f"{name:<18} {about}")
-            for name in sorted({*plugin_names(WRITERS)} - {k.partition(":")[0] for k in _KINDS}):
-                typer.echo(f"{f'{name}:...':<18} of another package")
-            typer.echo("\non this machine:")
-        for fact in facts:
-            typer.echo(printable(f"{fact['writer']}: {_told(fact)}"))
-    return 3 if failed else 0
+    lines = [printable(f"{fact['writer']}: {_in_words(fact)}") for fact in facts]
+    if not names:
+        others = sorted({*plugin_names(WRITERS)} - {kind.partition(":")[0] for kind in _KINDS})
+        kinds = _KINDS | {f"{name}:...": "of another package" for name in others}
+        about = [f"{name:<18} {what}" for name, what in kinds.items()]
+        lines = [*about, "", "on this machine:", *lines]
+    write_facts(facts, lines, output, format)
+    return 3 if names and any("fault" in fact for fact in facts) else 0
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -66,15 +58,14 @@ def _facts(name: str) -> dict[str, Any]:
         fact: dict[str, Any] = {"writer": writer.name, "at_once": writer.at_once}
         chat = getattr(writer, "chat", None)
         if isinstance(chat, ChatModel):
-            config = chat.config
             fact |= {"models": chat.models(), "context": chat.context, "masked": chat.masks}
-            fact |= config.model_dump(include={"price_in", "price_out", "budget"})
+            fact |= chat.config.model_dump(include={"price_in", "price_out", "budget"})
     except DialogistError as error:
         return {"writer": name.removesuffix(":-"), "fault": str(error)}
     return fact
 
 
-def _told(fact: dict[str, Any]) -> str:
+def _in_words(fact: dict[str, Any]) -> str:
     if "fault" in fact:
         return f"not reachable ({fact['fault']})"
     if "models" not in fact:
