@@ -52,13 +52,11 @@ class Utterance:
             UsageError: a field holds something else, such as None.
         """
         for name in ("speaker", "text", "role"):
-            value = getattr(self, name)
-            if not isinstance(value, str):
-                raise UsageError(f"Utterance: {name} must be text, not {type(value).__name__}")
+            _check_text(f"Utterance: {name}", getattr(self, name))
         for name in ("start", "end"):
             value = getattr(self, name)
-            is_time = isinstance(value, int | float) and math.isfinite(value)
-            if value is not None and (not is_time or isinstance(value, bool)):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (is_number and math.isfinite(value)):
                 raise UsageError(f"Utterance: {name} must be seconds, not {value!r:.40}")
 
 
@@ -122,8 +120,7 @@ class Dialogue:
                         f"not {type(value).__name__}"
                     )
             object.__setattr__(self, name, tuple(values))
-        if not isinstance(self.id, str):
-            raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
+        _check_text("Dialogue: id", self.id)
         for name in ("metadata", "profile"):  # copied: a caller's own may change
             value = getattr(self, name)
             if not isinstance(value, Mapping):
@@ -132,10 +129,6 @@ class Dialogue:
         for name, value in self.profile.items():
             if not isinstance(name, str) or not name.strip() or not isinstance(value, str):
                 raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
-
-    def __hash__(self) -> int:
-        """Of its ends alone: a dialogue may have hours."""
-        return hash((self.id, len(self.utterances), self.utterances[:2], self.utterances[-2:]))
 
     @classmethod
     def from_text(cls, text: str, id: str = "") -> "Dialogue":
@@ -147,8 +140,7 @@ class Dialogue:
         Raises:
             UsageError: it is no text.
         """
-        if not isinstance(text, str):
-            raise UsageError(f"Dialogue: text must be text, not {type(text).__name__}")
+        _check_text("Dialogue: text", text)
         turns: list[tuple[str, str]] = []
         for line in filter(None, map(str.strip, text.splitlines())):
             speaker, colon, words = line.partition(":")
@@ -164,6 +156,11 @@ class Dialogue:
     def speakers(self) -> tuple[str, ...]:
         """The distinct non-empty speakers, in order of appearance."""
         return tuple(dict.fromkeys(u.speaker for u in self.utterances if u.speaker))
+
+
+def _check_text(what: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise UsageError(f"{what} must be text, not {type(value).__name__}")
 
 
 def title_of_field(name: str) -> str:
@@ -291,7 +288,6 @@ Status: TypeAlias = Literal[
     "refused",  # the language model declines to write; no text
     "error",  # this dialogue failed; reason has an error id that is also on stderr; no text
 ]
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,33 +381,25 @@ _STATUSES = {
 
 def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
     """A summary of release 0.2 in today's fields: sentences, kinds, checks and their warnings."""
-    told = record.get("warnings", [])
-    statements = []
+    warnings, statements = record.get("warnings", []), []
     for sentence in record.get("sentences") or record.get("key_points") or ():
         start, end = sentence.get("start", 0), sentence.get("end", 0)
         verdict = _VERDICTS.get(sentence.get("kind", "free"), "unverified")
-        statements.append(
-            {
-                **sentence,
-                "section": sentence.get("label", ""),
-                "importance": sentence.get("confidence"),
-                "verdict": "contradicted" if sentence.get("check") == "failed" else verdict,
-                "reasons": [
-                    w["message"] for w in told if 0 <= w.get("start", -1) < end and start < w["end"]
-                ],
-            }
-        )
-    kinds = get_args(WarningKind)
-    coverage = record.get("coverage", {})
+        within = (w for w in warnings if 0 <= w.get("start", -1) < end and start < w["end"])
+        more = {
+            "section": sentence.get("label", ""),
+            "importance": sentence.get("confidence"),
+            "verdict": "contradicted" if sentence.get("check") == "failed" else verdict,
+            "reasons": [warning["message"] for warning in within],
+        }
+        statements.append(sentence | more)
+    kinds, coverage = get_args(WarningKind), record.get("coverage", {})
+    words = {"words": coverage.get("tokens", 0), "words_read": coverage.get("tokens_read", 0)}
     return {
         **record,
         "statements": statements,
-        "coverage": {
-            "words": coverage.get("tokens", 0),
-            "words_read": coverage.get("tokens_read", 0),
-            **coverage,
-        },
-        "warnings": [w for w in told if w.get("start", -1) < 0 and w["kind"] in kinds],
+        "coverage": words | coverage,
+        "warnings": [w for w in warnings if w.get("start", -1) < 0 and w["kind"] in kinds],
         "writer": record.get("model", ""),
     }
 
@@ -458,12 +446,11 @@ class SummaryOptions:
     """What is asked of a summary.
 
     ``length``: a share of the dialogue's words (docs/reference/summary.md), or as much as the
-    writer is read best with; ``words``: instead at
-    most so many, in whole statements. ``focus``: only what is about this speaker. ``perspective``:
-    people by name or by role; ``names``: speakers by another name. ``mask``: how much personal
-    data is masked, ``mask_names``: whose names besides. ``evidence``: keep what statements rest on.
-    ``unsupported``: whether words of the dialogue take the place of a statement that nothing
-    supports, or it is marked or dropped.
+    writer is read best with; ``words``: instead at most so many, in whole statements. ``focus``:
+    only what is about this speaker. ``perspective``: people by name or by role; ``names``: speakers
+    by another name. ``mask``: how much personal data is masked, ``mask_names``: whose names
+    besides. ``evidence``: keep what statements rest on. ``unsupported``: whether words of the
+    dialogue take the place of a statement that nothing supports, or it is marked or dropped.
 
     Raises:
         UsageError: a value is none of those that there are.
