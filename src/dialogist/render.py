@@ -21,7 +21,7 @@ from dialogist.plain_text import (
     time_in_words,
     verdict_of,
 )
-from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary
+from dialogist.records import PROFILE_PREFIX, Summary
 
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
@@ -84,14 +84,11 @@ def text_of(result: "Result", bare: bool = False) -> str:
         lines = [printable(statement.text) for statement in summary.statements]
     else:
         lines = []
-        for statement in summary.statements:
-            lines.append(printable(statement.text) + _behind(statement, result.dialogue))
-            if statement.verdict not in PROVED:
-                said = result.dialogue.utterances
-                lines += [f"{_BELOW}{line}" for line in quotations(statement.evidence, said)]
+        for statement, behind, quotes in _shown(result):
+            lines += [printable(statement) + behind, *(f"{_BELOW}{quote}" for quote in quotes)]
     if not bare:
-        told = [w.message for w in summary.warnings if w.message != summary.reason]
-        lines += [*_times(result), *(f"Note: {printable(message)}" for message in told)]
+        notes = (f"Note: {printable(message)}" for message in _messages(summary))
+        lines += [*_times(result), *notes]
     if summary.status == "error" or not bare:
         lines += [*[""] * bool(lines), f"Status: {status_of(summary)}"]
     return "".join(f"{line}\n" for line in lines)
@@ -106,18 +103,39 @@ def markdown_of(result: "Result") -> str:
         lines = [form_as_markdown(result.filled, result.dialogue.utterances).rstrip("\n")]
     else:
         lines = [f"## {plain(summary.id) or 'Dialogue'}", ""]
-        for statement in summary.statements:
-            lines.append(f"- {plain(statement.text)}{_behind(statement, result.dialogue, '*')}")
-            if statement.verdict not in PROVED:
-                said = result.dialogue.utterances
-                quotes = quotations(statement.evidence, said)
-                lines += [f"{_BELOW}- {plain(line)}" for line in quotes]
+        for statement, behind, quotes in _shown(result, "*"):
+            below = (f"{_BELOW}- {plain(quote)}" for quote in quotes)
+            lines += [f"- {plain(statement)}{behind}", *below]
     lines += [text for line in _times(result) for text in ("", plain(line))]
     lines += ["", f"> **Status: {plain(status_of(summary))}**"]
-    told = [w.message for w in summary.warnings if w.message != summary.reason]
-    for message in (*told, *(summary.reading.warnings if summary.reading else ())):
+    for message in (*_messages(summary), *(summary.reading.warnings if summary.reading else ())):
         lines += ["", f"> **Note:** {plain(message)}"]
     return "\n".join((*lines, "", ""))
+
+
+def _messages(summary: Summary) -> list[str]:
+    return [w.message for w in summary.warnings if w.message != summary.reason]
+
+
+def _shown(result: "Result", emphasis: str = "") -> Iterator[tuple[str, str, list[str]]]:
+    """Of each statement its text; where it was said, or its verdict, with the fields that it rests
+    on; and the quotes below one that is not proved."""
+    said, profile = result.dialogue.utterances, result.dialogue.profile
+    escape, labels = plain if emphasis else printable, labels_of(said)
+    for statement in result.summary.statements:
+        if statement.verdict in PROVED:
+            numbers = [span.utterance for span in statement.evidence]
+            if statement.verdict == "supported":  # a quote has them in its own order
+                numbers.sort()
+            cited = dict.fromkeys(labels[number] for number in numbers)
+            parts, quotes = [escape(f"[{label}]") for label in cited], list[str]()
+        else:
+            verdict = escape(verdict_of(statement.verdict, statement.reasons))
+            parts, quotes = [f"{emphasis}{verdict}{emphasis}"], quotations(statement.evidence, said)
+        for name in statement.profile:
+            value = profile.get(name.removeprefix(PROFILE_PREFIX), "")
+            parts.append(escape(f"({name.replace('.', ': ', 1)} {value})"))
+        yield statement.text, "".join(f" {part}" for part in parts), quotes
 
 
 def _times(result: "Result") -> list[str]:
@@ -129,8 +147,8 @@ def _times(result: "Result") -> list[str]:
     moments = sorted({span.time for span in spans if span.time is not None})
     days = max(known) // _DAY > min(known) // _DAY
     shown = ", ".join(dict.fromkeys(time_in_words(moment, days) for moment in moments))
-    told = f"; told: {shown}" if shown else ""
-    return [f"Times: {time_in_words(min(known), days)} to {time_in_words(max(known), days)}{told}"]
+    first, last = (time_in_words(moment, days) for moment in (min(known), max(known)))
+    return [f"Times: {first} to {last}{f'; told: {shown}' if shown else ''}"]
 
 
 def status_of(summary: Summary) -> str:
@@ -139,27 +157,6 @@ def status_of(summary: Summary) -> str:
     if summary.ready is not None:
         words += f" ({summary.ready:.0%} likely to be filed unread)"
     return f"{words}: {printable(summary.reason)}" if summary.reason else words
-
-
-def _behind(statement: Statement, dialogue: Dialogue, emphasis: str = "") -> str:
-    """Where a statement that is proved was said, or the verdict of another; then its fields."""
-    profile = dialogue.profile
-    escape = plain if emphasis else printable
-    fields = (
-        (name, profile.get(name.removeprefix(PROFILE_PREFIX), "")) for name in statement.profile
-    )
-    parts = [escape(f"({name.replace('.', ': ', 1)} {value})") for name, value in fields]
-    if statement.verdict in PROVED:
-        labels = labels_of(dialogue.utterances)
-        numbers = [span.utterance for span in statement.evidence]
-        if statement.verdict == "supported":  # a quote has them in its own order
-            numbers.sort()
-        cited = dict.fromkeys(labels[number] for number in numbers)
-        parts = [*(escape(f"[{label}]") for label in cited), *parts]
-    else:
-        verdict = verdict_of(statement.verdict, statement.reasons)
-        parts = [f"{emphasis}{escape(verdict)}{emphasis}", *parts]
-    return "".join(f" {part}" for part in parts)
 
 
 def csv_row(cells: Iterable[object]) -> str:
