@@ -429,6 +429,9 @@ MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
 """Whose names are masked."""
 Unsupported: TypeAlias = Literal["quote", "mark", "drop"]
 """What becomes of a statement that nothing supports."""
+VerifyMode: TypeAlias = Literal["auto", "model", "local", "rules"]
+"""Who judges: the writer's own language model where there is one, else the verifier of this machine
+(auto), the model or an error (model), that verifier (local), the sure rules alone (rules)."""
 MaskLevel: TypeAlias = Literal["low", "medium", "high"]
 LEVELS: Mapping[MaskLevel, str] = {
     "low": "what check digits or its own form tell, and secrets",

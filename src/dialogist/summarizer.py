@@ -98,7 +98,7 @@ class Summarizer:
         form: "Form | str | Path | None" = None,
     ) -> None:
         """``writer``: one, or its name (`dialogist.writers.open_writer`); ``form``: one, the name
-        of a bundled one, or its file. ``verifier``: one, how (`dialogist.grounding.verification`:
+        of a bundled one, or its file. ``verifier``: one, how (`dialogist.records.VerifyMode`:
         ``auto``, ``model``, ``local``, ``rules``), or the name of a writer that is a language
         model; without one what is not quoted is unverified.
 

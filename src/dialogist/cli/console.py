@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from dialogist.language.tokens import counted
+from dialogist.plain_text import time_in_words
 
 SHOW_PERSONAL_DATA = "DIALOGIST_SHOW_PERSONAL_DATA"
 SILENT_SECONDS = 2.0
@@ -71,10 +72,12 @@ def note(text: str, own: bool = False) -> None:
 class _OnStderr(logging.Handler):
     """Tells what the package logs as notes; the traceback below them with DIALOGIST_DEBUG=1."""
 
-    lines = True
+    def __init__(self, lines: bool) -> None:
+        super().__init__()
+        self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self.lines:
+        if self._lines:
             note(record.getMessage())
         if record.exc_info and os.environ.get("DIALOGIST_DEBUG"):
             complain("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
@@ -83,9 +86,7 @@ class _OnStderr(logging.Handler):
 def tell_failures(lines: bool = True) -> None:
     """Have what the package logs told on stderr; without ``lines`` tracebacks alone."""
     logger = logging.getLogger("dialogist")
-    handler = _OnStderr()
-    handler.lines = lines
-    logger.handlers = [handler]
+    logger.handlers = [_OnStderr(lines)]
     logger.propagate = False
 
 
@@ -137,7 +138,7 @@ class Meter:
         if self.failed:
             parts.append(counted(self.failed, "errors"))
         if self.total is not None and self._done:
-            parts.append(f"{time_left((self.total - self._done) / rate)} left")
+            parts.append(f"{time_in_words(round((self.total - self._done) / rate))} left")
         return ", ".join(parts)
 
     def finish(self, what: str = "") -> None:
@@ -146,7 +147,7 @@ class Meter:
         if not self._quiet and self.seconds >= SILENT_SECONDS:
             words = what or f"{self._doing} {counted(self._done, self._unit)}"
             seconds = self.seconds
-            took = f"{seconds:.0f} s" if seconds < 120 else f"{time_left(seconds)} min"
+            took = f"{seconds:.0f} s" if seconds < 120 else f"{time_in_words(round(seconds))} min"
             note(f"{words} in {took} ({self._done / seconds:.1f}/s)", own=True)
 
     def close(self) -> None:
@@ -165,10 +166,3 @@ def tracked(items: Iterable[T], meter: Meter) -> Iterator[T]:
         meter.finish()
     finally:
         meter.close()
-
-
-def time_left(seconds: float) -> str:
-    """``1:09``, minutes and seconds; or hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from dialogist.records import (
     Perspective,
     SummaryOptions,
     Unsupported,
+    VerifyMode,
 )
 from dialogist.writers import writer_names
 
@@ -113,7 +114,7 @@ class SummaryFlags:
         ),
     ] = "highlights"
     verify: Annotated[
-        Literal["auto", "model", "local", "rules"],
+        VerifyMode,
         in_panel(
             _WRITER,
             "Who judges what is written: the writer's own model (auto, if it is one; else local), "

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from dialogist.language.people import NICKNAMES, SHORT_FORMS, has_names, name_mentions
 from dialogist.language.porter import stem_of
@@ -36,11 +36,6 @@ class Verifier(Protocol):
     def verify(self, dialogue: Dialogue, statements: Sequence[Statement]) -> list[Judgement]:
         """Whether the dialogue bears each statement out, given their evidence; in their order."""
         ...
-
-
-VerifyMode: TypeAlias = Literal["auto", "model", "local", "rules"]
-"""Who judges: the writer's own language model where there is one, else the verifier of this machine
-(auto), the model or an error (model), that verifier (local), the sure rules alone (rules)."""
 
 
 class SureRules:

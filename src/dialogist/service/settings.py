@@ -12,8 +12,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, config_text, read_yaml
 from dialogist.errors import ConfigError, nearest
-from dialogist.grounding.verification import VerifyMode
-from dialogist.records import Unsupported
+from dialogist.records import Unsupported, VerifyMode
 from dialogist.service.connectors import Destination
 from dialogist.writers import writer_names
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.cli.console import time_left
 from dialogist.config import Config
 from dialogist.errors import DialogistError
 from dialogist.files import network_allowed
+from dialogist.plain_text import time_in_words
 
 if TYPE_CHECKING:
     from dialogist_lab.training.trainer import Progress
@@ -48,7 +48,7 @@ class ProgressLines:
         self.note(
             f"epoch {progress.epoch + 1}, update {progress.batch} of {updates}: loss {loss:.3f}, "
             f"{self._tokens / seconds:,.0f} target tokens/s"
-            + f", {time_left(left)} left at most"
+            + f", {time_in_words(round(left))} left at most"
             * (progress.step > first)
         )
         self._since, self._tokens = now, 0
