@@ -13,11 +13,8 @@ line counts. 130 and 143 are SIGINT and SIGTERM.
 """
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-
-_REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)[^;]*(?:;.*extra\s*==\s*['\"](?P<extra>[\w-]+))?")
 
 
 class DialogistError(Exception):
@@ -78,35 +75,9 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
         raise MissingExtraError(feature, extra) from None
 
 
-def installed_version(package: str) -> str | None:
-    """None: it is not there, or runs from a folder that no installer knows."""
-    from importlib import metadata  # slow to load, and every command loads this module
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def how_to_install(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install 'dialogist[{extra}]' (in a checkout: pip install '.[{extra}]')"
-
-
-def requirements_of() -> dict[str, list[str]]:
-    """The names of the packages that each extra needs; those that are always needed under ""."""
-    from importlib import metadata
-
-    extras: dict[str, list[str]] = {"": []}
-    try:
-        requirements = metadata.requires("dialogist") or []
-    except metadata.PackageNotFoundError:  # it runs from a folder that no installer knows
-        requirements = []
-    for line in requirements:
-        match = _REQUIREMENT.match(line)
-        if match is not None:
-            extras.setdefault(match["extra"] or "", []).append(match["name"])
-    return extras
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ COMMANDS = {
     "batch": ("Summaries", "batch_command:batch"),
     "verify": ("Summaries", "verify_command:verify"),
     "forms": ("Summaries", "forms_command:app"),
-    "writers": ("Summaries", "writers_command:writers"),
+    "writers": ("Summaries", "doctor_command:writers"),
     "mask": ("Summaries", "mask_command:mask"),
     "serve": ("Service", "service_command:serve"),
     "client": ("Service", "service_command:client"),
