@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialogist.grounding import ground
-from dialogist.grounding.local_verifier import LABELS, StatementEncoder, local_verifier
+from dialogist.grounding.local_verifier import LABELS, encoded_statements, local_verifier
 from dialogist.records import Dialogue, Draft, Utterance
 from dialogist.summarizer import Summarizer
 
@@ -45,7 +45,7 @@ def test_long_dialogues_are_read_in_parts_that_fit() -> None:
     ]
     talk = Dialogue((*said, Utterance("A", "word " * 5000)))
     claims = [(f"Item {n} costs {n} euros.", [n]) for n in range(0, 60, 3)]
-    passes = list(StatementEncoder().encoded(talk, [*claims, ("x " * 300, list(range(61)))]))
+    passes = list(encoded_statements(talk, [*claims, ("x " * 300, list(range(61)))]))
     assert [n for numbers, _ in passes for n in numbers] == list(range(len(claims) + 1))
     for numbers, encoded in passes:
         assert len(encoded.firsts) == len(numbers)

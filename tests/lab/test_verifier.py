@@ -16,7 +16,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.errors import ModelError
 from dialogist.grounding import ground
-from dialogist.grounding.local_verifier import LABELS, LocalVerifier, StatementEncoder
+from dialogist.grounding.local_verifier import LABELS, LocalVerifier
 from dialogist.grounding.verification import Judgement
 from dialogist.records import Dialogue, Draft, Statement, Utterance
 from dialogist.writers import open_verifier
@@ -104,8 +104,7 @@ def test_it_is_trained_and_the_tool_reads_it(
     network.load_state_dict({n.removeprefix(mark): v for n, v in kept.items() if mark in n})
     verifier = LocalVerifier(output)
     judged = list(read_judged([statements], corpus, None))
-    encoder = StatementEncoder()
-    passes = Passes(encoder, judged[:1]).of(cited=1.0)
+    passes = Passes(judged[:1]).of(cited=1.0)
     expected = logits_of(network, passes)
     claims = [(s.text, s.lines) for s in judged[0].statements]
     chances = verifier.probabilities(judged[0].dialogue, claims)
@@ -122,8 +121,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     tiny_encoder: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = list(read_judged([corpus / "w01.jsonl.statements"], corpus, None))
-    encoder = StatementEncoder()
-    passes, torn = Passes(encoder, judged), tmp_path / "torn"
+    passes, torn = Passes(judged), tmp_path / "torn"
     whole = train_verifier(tiny_encoder, passes, 2, 1, tmp_path / "whole").state_dict()
     keep = verifier_training._keep
 

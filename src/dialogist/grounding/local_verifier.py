@@ -66,54 +66,46 @@ class EncodedStatements(NamedTuple):
     firsts: NDArray[np.int64]
 
 
-class StatementEncoder:
-    """Dialogues and statements as tokens."""
+def encoded_statements(
+    dialogue: Dialogue, claims: Sequence[tuple[str, Sequence[int]]]
+) -> Iterator[tuple[range, EncodedStatements]]:
+    """Passes over the claims, each the text of a statement and the numbers of its lines: which
+    claims, and what the network reads."""
+    lines = [
+        _middle_left_out(piece_ids(f"{u.speaker}: {u.text}"), _LINE) for u in dialogue.utterances
+    ]
+    first, shown = 0, set[int]()
+    for number, (text, cited) in enumerate(claims):
+        near = _shown(dialogue, lines, text, cited)
+        full = number - first == _AT_ONCE or _size(lines, shown | near) > _MEMORY
+        if number > first and full:
+            yield range(first, number), _encoded_pass(lines, shown, claims[first:number])
+            first, shown = number, set()
+        shown |= near
+    if claims:
+        yield range(first, len(claims)), _encoded_pass(lines, shown, claims[first:])
 
-    def encoded(
-        self, dialogue: Dialogue, claims: Sequence[tuple[str, Sequence[int]]]
-    ) -> Iterator[tuple[range, EncodedStatements]]:
-        """Passes over the claims, each the text of a statement and the numbers of its lines: which
-        claims, and what the network reads."""
-        lines = [
-            _middle_left_out(piece_ids(f"{u.speaker}: {u.text}"), _LINE)
-            for u in dialogue.utterances
-        ]
-        first, shown = 0, set[int]()
-        for number, (text, cited) in enumerate(claims):
-            near = _shown(dialogue, lines, text, cited)
-            full = number - first == _AT_ONCE or _size(lines, shown | near) > _MEMORY
-            if number > first and full:
-                yield self._pass(lines, shown, claims, range(first, number))
-                first, shown = number, set()
-            shown |= near
-        if claims:
-            yield self._pass(lines, shown, claims, range(first, len(claims)))
 
-    def _pass(
-        self,
-        lines: list[list[int]],
-        shown: set[int],
-        claims: Sequence[tuple[str, Sequence[int]]],
-        numbers: range,
-    ) -> tuple[range, EncodedStatements]:
-        memory = [FIRST, *(i for n in sorted(shown) for i in (*lines[n], END))]
-        parts, types, heard = [memory], [0] * len(memory), set(memory)
-        for number in numbers:
-            text, cited = claims[number]
-            own = _middle_left_out(piece_ids(text), LONGEST_STATEMENT)
-            rest = [i for n in cited for i in (*lines[n], END)][:_LINES]
-            parts.append([FIRST, *own, END, *rest])
-            near, asked = set(rest), {*own, END}
-            types += [1, *(1 if i in near else 2 if i in heard else 3 for i in own), 1]
-            types += [4 if i in asked else 5 for i in rest]
-        sizes = [len(part) for part in parts]
-        return numbers, EncodedStatements(
-            np.concatenate([np.array(part, np.int64) for part in parts]),
-            np.concatenate([np.arange(size) + _BLOCK * (not n) for n, size in enumerate(sizes)]),
-            np.repeat(np.arange(len(parts)), sizes),
-            np.array(types, np.int64),
-            np.cumsum(sizes)[:-1],
-        )
+def _encoded_pass(
+    lines: list[list[int]], shown: set[int], claims: Sequence[tuple[str, Sequence[int]]]
+) -> EncodedStatements:
+    memory = [FIRST, *(i for n in sorted(shown) for i in (*lines[n], END))]
+    parts, types, heard = [memory], [0] * len(memory), set(memory)
+    for text, cited in claims:
+        pieces = _middle_left_out(piece_ids(text), LONGEST_STATEMENT)
+        rest = [i for n in cited for i in (*lines[n], END)][:_LINES]
+        parts.append([FIRST, *pieces, END, *rest])
+        near, claimed = set(rest), {*pieces, END}
+        types += [1, *(1 if i in near else 2 if i in heard else 3 for i in pieces), 1]
+        types += [4 if i in claimed else 5 for i in rest]
+    sizes = [len(part) for part in parts]
+    return EncodedStatements(
+        np.concatenate([np.array(part, np.int64) for part in parts]),
+        np.concatenate([np.arange(size) + _BLOCK * (not n) for n, size in enumerate(sizes)]),
+        np.repeat(np.arange(len(parts)), sizes),
+        np.array(types, np.int64),
+        np.cumsum(sizes)[:-1],
+    )
 
 
 def _middle_left_out(ids: list[int], most: int) -> list[int]:
@@ -162,7 +154,7 @@ class LocalVerifier:
     ) -> NDArray[np.float32]:
         """(S, `LABELS`): how likely each claim, a text and the numbers of its lines, is what."""
         parts = [np.zeros((0, len(LABELS)), np.float32)]
-        for _, encoded in StatementEncoder().encoded(dialogue, claims):
+        for _, encoded in encoded_statements(dialogue, claims):
             parts += self._session.run(None, encoded._asdict())
         return np.concatenate(parts)
 
@@ -179,13 +171,13 @@ class LocalVerifier:
         return [self._judgement(row) for row in self.probabilities(dialogue, claims)]
 
     def _judgement(self, row: NDArray[np.float32]) -> Judgement:
-        labels, chance = list(LABELS), round(float(row[0]), 3)
+        chance = round(float(row[0]), 3)
         supported, refused = self.thresholds
         if chance >= supported:
             return Judgement("supported", (), chance)
-        kind = labels[int(row[1:].argmax()) + 1]
         if chance > refused:
             return Judgement("unverified", ("the verifier is not sure",), chance)
+        kind = list(LABELS)[int(row[1:].argmax()) + 1]
         return Judgement(
             "doubtful" if kind in _NOT_SAID else "contradicted", (LABELS[kind],), chance
         )

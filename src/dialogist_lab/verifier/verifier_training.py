@@ -28,7 +28,7 @@ from dialogist.grounding.local_verifier import (
     LONGEST_STATEMENT,
     MODEL,
     EncodedStatements,
-    StatementEncoder,
+    encoded_statements,
 )
 from dialogist.language.tokens import counted
 from dialogist.language.wordpiece import wordpiece
@@ -117,8 +117,8 @@ class Pass(NamedTuple):
 class Passes:
     """Judged dialogues as passes of the network."""
 
-    def __init__(self, encoder: StatementEncoder, judged: Sequence[JudgedDialogue]) -> None:
-        self.encoder, self.judged = encoder, judged
+    def __init__(self, judged: Sequence[JudgedDialogue]) -> None:
+        self.judged = judged
         self._found = [
             [
                 list(dict.fromkeys(e.utterance for e in find_evidence(one.dialogue, s.text)))
@@ -147,7 +147,7 @@ class Passes:
                 claims.append((text, statement.lines if cites else lines))
                 places.append(place)
                 labels.append(label)
-            for numbers, encoded in self.encoder.encoded(one.dialogue, claims):
+            for numbers, encoded in encoded_statements(one.dialogue, claims):
                 wrong = np.full(len(encoded.ids), -100)
                 for first, n in zip(encoded.firsts, numbers, strict=True):
                     self._mark(wrong[first + 1 :], claims[n][0], places[n])
@@ -369,9 +369,8 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     start = arguments.start or minilm_folder()
-    encoder = StatementEncoder()
     judged = list(read_judged(arguments.files, arguments.corpus, arguments.data))
-    validation = Passes(encoder, [each for each in judged if each.writer in VALIDATION])
+    validation = Passes([each for each in judged if each.writer in VALIDATION])
     train = [
         each
         for each in judged
@@ -379,7 +378,7 @@ def main() -> None:
     ]
     arguments.checkpoint.parent.mkdir(parents=True, exist_ok=True)
     network = train_verifier(
-        start, Passes(encoder, train), arguments.epochs, arguments.seed, arguments.checkpoint
+        start, Passes(train), arguments.epochs, arguments.seed, arguments.checkpoint
     )
     passes = validation.of(cited=0.5)
     labels = torch.tensor([label for each in passes for label in each.labels])
