@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dialogist.formats.moments import LISTS, line_patterns, times_of_stamps
 from dialogist.language.roles import role_of
@@ -34,6 +34,10 @@ _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
+Guess: TypeAlias = tuple[str, str]
+"""What could be a speaker's name at the start of a line, and the text behind it."""
+
+
 class _Line(NamedTuple):
     """A line without what stands around the words, and when it was said."""
 
@@ -53,16 +57,18 @@ def named_lines(
     become the utterances' times.
     """
     plain = _plain(list(lines))
-    guesses = [(line.text, guess_name(line.text)) for line in plain]
-    counts = _counts(guesses, may_be_short)
-    counts |= {name: others[name] for name in counts if others.get(name, 0) > counts[name]}
+    guesses = [guess_name(line.text) for line in plain]
+    is_short = may_be_short and _is_short_talk(plain, guesses)
+    weights = _weights(guesses, is_short)
+    for name in weights:
+        weights[name] = max(weights[name], others.get(name, 0))
     # Where hardly a time stands before anything else, what follows one is a name.
-    stamped = [guess for line, (_, guess) in zip(plain, guesses, strict=True) if line.start]
+    stamped = [guess for line, guess in zip(plain, guesses, strict=True) if line.start]
     with_guess = len(stamped) - stamped.count(None)
     is_sure = with_guess > 1 and 10 * with_guess >= 9 * len(stamped)
     names = [
-        guess if guess and _is_name(guess[0], counts[guess[0]], is_sure and line.start) else None
-        for line, (_, guess) in zip(plain, guesses, strict=True)
+        guess if guess and _is_name(guess[0], weights[guess[0]], is_sure and line.start) else None
+        for line, guess in zip(plain, guesses, strict=True)
     ]
     plain = _without_stamps_alone(plain, names)
     texts = [line.text for line in plain]
@@ -82,9 +88,7 @@ def named_lines(
     return [replace(turn, start=start, end=stop) for turn, start, stop in times]
 
 
-def _without_stamps_alone(
-    lines: Sequence[_Line], names: Sequence[tuple[str, str] | None]
-) -> list[_Line]:
+def _without_stamps_alone(lines: Sequence[_Line], names: Sequence[Guess | None]) -> list[_Line]:
     """Stamps that stand on lines of their own above a speaker become those of the speaker."""
     left = list(lines)
     stamp, end, place = "", "", 0  # of the last one, and its line
@@ -103,16 +107,20 @@ def _without_stamps_alone(
     return left
 
 
-def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) -> Counter[str]:
-    """How often each candidate occurs; twice, where a few lines, or sentences, are all there is."""
-    counts = Counter(guess[0] for _, guess in guesses if guess)
-    filled = [guess for line, guess in guesses if line.strip()]
+def _weights(guesses: Iterable[Guess | None], is_short: bool) -> Counter[str]:
+    """How much each candidate weighs: how often it stands there; in a short talk twice at least."""
+    weights = Counter(guess[0] for guess in guesses if guess)
+    if is_short:
+        names = (n for n in weights if n.lower() not in HEADER_WORDS and len(n.split()) <= 2)
+        weights |= Counter(dict.fromkeys(names, 2))
+    return weights
+
+
+def _is_short_talk(lines: Sequence[_Line], guesses: Sequence[Guess | None]) -> bool:
+    """Whether a few lines, or sentences, all of which begin with a candidate, are all there is."""
+    filled = [g for line, g in zip(lines, guesses, strict=True) if line.text.strip()]
     sentences = sum(guess[1].rstrip()[-1:] in tuple(".!?…") for guess in filled if guess)
-    is_talk = len(filled) <= _SHORT or 2 * sentences > len(filled)
-    for name in counts if whole and is_talk and all(filled) else ():
-        if name.lower() not in HEADER_WORDS and len(name.split()) <= 2:
-            counts[name] = max(2, counts[name])
-    return counts
+    return all(filled) and (len(filled) <= _SHORT or 2 * sentences > len(filled))
 
 
 def _plain(lines: Sequence[str]) -> list[_Line]:
@@ -145,7 +153,7 @@ def _bare(line: str) -> _Line:
     return _Line(line, start, end)
 
 
-def guess_name(line: str) -> tuple[str, str] | None:
+def guess_name(line: str) -> Guess | None:
     """What could be a speaker's name at the start of a line, and the text behind it."""
     colon = _COLON.fullmatch(line)
     if colon:
@@ -156,18 +164,18 @@ def guess_name(line: str) -> tuple[str, str] | None:
 
 def has_speakers(lines: Iterable[str]) -> bool:
     """Whether most lines begin with a speaker, or some speaker comes back often enough to trust."""
-    plain = (line.text for line in _plain([line for line in lines if line.strip()]))
-    filled = [text for text in plain if not _STAMP_ALONE.fullmatch(text[:_LONGEST])]
-    guesses = [(text, guess_name(text)) for text in filled]
-    counts = _counts(guesses, whole=True)
-    named = [n for n, (_, g) in enumerate(guesses) if g and _is_name(g[0], counts[g[0]])]
+    plain = _plain([line for line in lines if line.strip()])
+    filled = [line for line in plain if not _STAMP_ALONE.fullmatch(line.text[:_LONGEST])]
+    guesses = [guess_name(line.text) for line in filled]
+    weights = _weights(guesses, _is_short_talk(filled, guesses))
+    named = {n: g[0] for n, g in enumerate(guesses) if g and _is_name(g[0], weights[g[0]])}
     if not named:
         return False
-    names = [guess[0] for n in named if (guess := guesses[n][1])]
-    comes_back = max(counts[name] for name in names) > 1
-    above = named[0] if is_heading(filled[: named[0]]) else 0
-    mostly = 2 * len(names) >= len(filled) - above
-    return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
+    comes_back = max(map(weights.__getitem__, named.values())) > 1
+    first = min(named)
+    above = first if is_heading(line.text for line in filled[:first]) else 0
+    mostly = 2 * len(named) >= len(filled) - above
+    return (mostly and (comes_back or len(named) <= 3)) or (comes_back and len(named) >= 4)
 
 
 def is_heading(lines: Iterable[str]) -> bool:
@@ -178,17 +186,17 @@ def is_heading(lines: Iterable[str]) -> bool:
     )
 
 
-def _is_name(name: str, times: int, is_sure: bool | str = False) -> bool:
-    """Weigh one candidate: its look, and how often it comes back."""
+def _is_name(name: str, weight: int, is_sure: bool | str = False) -> bool:
+    """Judge one candidate by its look and its weight."""
     words = name.split()
     if not 0 < len(words) <= 6:
         return False
     is_sentence = bool(_SENTENCE_IN_NAME.search(name))
     if is_sure and not is_sentence:
         return True
-    if name.lower() in _NOT_NAMES or (times == 1 and name.lower() in HEADER_WORDS):
+    if name.lower() in _NOT_NAMES or (weight == 1 and name.lower() in HEADER_WORDS):
         return False
-    if is_sentence and not (times > 1 and _TWO_NAMES.fullmatch(name)):
+    if is_sentence and not (weight > 1 and _TWO_NAMES.fullmatch(name)):
         return False
     if role_of(name):
         return True
@@ -197,10 +205,10 @@ def _is_name(name: str, times: int, is_sure: bool | str = False) -> bool:
     titled = all(word[0].isupper() or not word[0].isalpha() or word[0] > "\u2e80" for word in words)
     if first == "+" or (titled and begins_well):
         return True
-    return times > 1 and len(words) <= 3 and (begins_well or first.isdigit())
+    return weight > 1 and len(words) <= 3 and (begins_well or first.isdigit())
 
 
-def assembled(lines: Iterable[tuple[str, tuple[str, str] | None]]) -> list[Utterance]:
+def assembled(lines: Iterable[tuple[str, Guess | None]]) -> list[Utterance]:
     """Begin an utterance at each named line; a line without a name continues the one before."""
     turns: list[tuple[str, list[str]]] = []
     for line, named in lines:
