@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dialogist.privacy.name_tagger import name_candidates, tagged_names
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.name_training import (
+from dialogist_lab.tagger_training import (
     PLANTED,
     Examples,
     names_of,
@@ -79,4 +79,4 @@ def test_fitting_tells_names_from_places():
             examples.add(name_candidates(text, question), spans)
     weights = examples.fitted(1)
     sums = [weights[places].sum() for places in examples.features]
-    assert [s > 0 for s in sums] == examples.are_names
+    assert [s > 0 for s in sums] == examples.are_marked

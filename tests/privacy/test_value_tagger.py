@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dialogist.privacy.value_tagger import tagged_values, value_candidates
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.value_training import value_examples
+from dialogist_lab.tagger_training import value_examples
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_marked_values_are_learned():
     )
     marked = Dialogue(said, metadata={"values": [[1, "7731", "code", False]]})
     other = Dialogue((Utterance("A", "It costs 40, my card is 4111 1111 1111 1111."),))
-    examples = value_examples([marked], [other])
-    assert examples.are_names[:2] == [True, False]
+    examples = value_examples([other], [marked])
+    assert examples.are_marked[:2] == [True, False]
     # What a rule finds in an unmarked dialogue is somebody's, and no example of other numbers.
-    assert 3 <= len(examples.are_names) <= 4
-    assert not any(examples.are_names[2:])
+    assert 3 <= len(examples.are_marked) <= 4
+    assert not any(examples.are_marked[2:])
     words = [word for text in ("7731", "ok") for word in value_candidates(text, "")]
     assert [(word.start, word.end) for word in words] == [(0, 4)]

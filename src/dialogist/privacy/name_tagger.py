@@ -1,6 +1,6 @@
 """People's names told by what stands around them: a linear model, learned from planted names.
 
-It holds no list of names, so that rare ones count like common ones; `dialogist_lab.name_training`
+It holds no list of names, so that rare ones count like common ones; `dialogist_lab.tagger_training`
 makes its weights.
 """
 

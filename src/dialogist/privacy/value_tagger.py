@@ -1,6 +1,6 @@
 """Personal numbers and codes told by what stands around them: a linear model of marked dialogues.
 
-It finds what no rule has a form for; `dialogist_lab.value_training` makes its weights.
+It finds what no rule has a form for; `dialogist_lab.tagger_training` makes its weights.
 """
 
 import re

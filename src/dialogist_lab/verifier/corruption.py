@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
-from dialogist.language.tokens import FUNCTION_WORDS
+from dialogist.language.tokens import FUNCTION_WORDS, word_set
 from dialogist.records import Dialogue
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
@@ -30,42 +30,13 @@ january february march april may june july august september october november dec
 one two three four five six seven eight nine ten eleven twelve twenty thirty fifty hundred|
 minutes hours days weeks months years| week month| day week| year month| hour day| hours days
 """
-_VERBS = frozenset(
-    (
-        "is",
-        "was",
-        "are",
-        "were",
-        "will",
-        "can",
-        "could",
-        "does",
-        "did",
-        "has",
-        "had",
-        "would",
-        "should",
-    )
-)
-_BEFORE_NOUNS = frozenset(
-    (
-        "a",
-        "an",
-        "the",
-        "his",
-        "her",
-        "their",
-        "my",
-        "your",
-        "our",
-        "this",
-        "that",
-        "some",
-        "no",
-        "new",
-    )
-)
+_VERBS = word_set("is was are were will can could does did has had would should")
+_BEFORE_NOUNS = word_set("a an the his her their my your our this that some no new")
 _LEAST = 4  # letters of a word that is replaced
+
+Words = Sequence[re.Match[str]]
+Change = tuple[re.Match[str], list[str]]
+"""A word, and those that may take its place."""
 
 
 @cache
@@ -83,32 +54,29 @@ def corrupted(
     text: str, dialogue: Dialogue, draw: random.Random
 ) -> tuple[str, tuple[int, int]] | None:
     """The text with one word changed, and where; None: nothing in it can be."""
-    said = [f"{u.speaker}: {u.text}" for u in dialogue.utterances]
-    heard = [m[0] for line in said for m in _WORD.finditer(line)]
+    lines = [f"{u.speaker}: {u.text}" for u in dialogue.utterances]
+    heard = [m[0] for line in lines for m in _WORD.finditer(line)]
     words = list(_WORD.finditer(text))
-    ways: list[Callable[[Sequence[re.Match[str]]], Iterator[tuple[re.Match[str], list[str]]]]] = [
-        lambda found: _named(found, heard),
-        _opposed,
-        lambda found: _alike(found, heard),
-        lambda found: _numbered(found, heard, draw),
-        _negated,
+    ways: list[Callable[[], Iterator[Change]]] = [
+        lambda: _named(words, heard),
+        lambda: _opposed(words),
+        lambda: _alike(words, heard),
+        lambda: _numbered(words, heard, draw),
+        lambda: _negated(words),
     ]
     draw.shuffle(ways)
-    for way in ways:
-        changes = list(way(words))
-        if changes:
-            word, others = draw.choice(changes)
-            new = draw.choice(others)
-            if word[0][0].isupper() and word.start() == 0:
-                new = new[0].upper() + new[1:]
-            place = (word.start(), word.start() + len(new))
-            return text[: word.start()] + new + text[word.end() :], place
-    return None
+    changes = next(filter(None, (list(way()) for way in ways)), None)
+    if changes is None:
+        return None
+    word, others = draw.choice(changes)
+    new = draw.choice(others)
+    if word[0][0].isupper() and word.start() == 0:
+        new = new[0].upper() + new[1:]
+    place = (word.start(), word.start() + len(new))
+    return text[: word.start()] + new + text[word.end() :], place
 
 
-def _named(
-    words: Sequence[re.Match[str]], heard: Sequence[str]
-) -> Iterator[tuple[re.Match[str], list[str]]]:
+def _named(words: Words, heard: Sequence[str]) -> Iterator[Change]:
     names = {w for w in heard if w[0].isupper() and w.lower() not in FUNCTION_WORDS and len(w) > 2}
     names -= {w for w in names if w.lower() in heard}
     for word in words:
@@ -116,15 +84,13 @@ def _named(
             yield word, others
 
 
-def _opposed(words: Sequence[re.Match[str]]) -> Iterator[tuple[re.Match[str], list[str]]]:
+def _opposed(words: Words) -> Iterator[Change]:
     for word in words:
         if others := _others().get(word[0].lower()):
             yield word, [o.capitalize() if word[0][0].isupper() else o for o in others]
 
 
-def _alike(
-    words: Sequence[re.Match[str]], heard: Sequence[str]
-) -> Iterator[tuple[re.Match[str], list[str]]]:
+def _alike(words: Words, heard: Sequence[str]) -> Iterator[Change]:
     nouns = {w for before, w in pairwise(heard) if before in _BEFORE_NOUNS and _may_be_noun(w)}
     for before, word in pairwise(words):
         if before[0].lower() in _BEFORE_NOUNS and _may_be_noun(word[0]):
@@ -134,9 +100,7 @@ def _alike(
                 yield word, sorted(others)
 
 
-def _numbered(
-    words: Sequence[re.Match[str]], heard: Sequence[str], draw: random.Random
-) -> Iterator[tuple[re.Match[str], list[str]]]:
+def _numbered(words: Words, heard: Sequence[str], draw: random.Random) -> Iterator[Change]:
     numbers = {w for w in heard if w[0].isdigit()}
     for word in words:
         if word[0][0].isdigit():
@@ -148,7 +112,7 @@ def _numbered(
                 yield word, others
 
 
-def _negated(words: Sequence[re.Match[str]]) -> Iterator[tuple[re.Match[str], list[str]]]:
+def _negated(words: Words) -> Iterator[Change]:
     for word, after in zip(words, (*words[1:], None), strict=False):
         if word[0] in _VERBS and (after is None or after[0] != "not"):
             yield word, [f"{word[0]} not"]

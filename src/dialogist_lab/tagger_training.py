@@ -1,10 +1,13 @@
-"""Trains the tagger of people's names: names of many cultures planted in dialogues of our own.
+"""Trains the taggers of personal data: of people's names, and of numbers and codes.
 
-    python -m dialogist_lab.name_training corpus/*.jsonl --marked corpus/personal/names.jsonl
+  python -m dialogist_lab.tagger_training names corpus/*.jsonl --marked corpus/personal/names.jsonl
+  python -m dialogist_lab.tagger_training values corpus/*.jsonl --marked corpus/personal/*.jsonl
 
-``assets/planted_names.yaml`` holds the names, sentences that name people, and such that do not. In
-marked dialogues, of many languages, writers marked whoever is named.
-Two minutes on one core; the weights replace those of `dialogist.privacy.name_tagger`.
+Names of many cultures are planted in dialogues of our own: ``assets/planted_names.yaml`` holds
+them, sentences that name people, and such that do not. In marked dialogues, of many languages,
+writers marked who is named, and whose numbers are somebody's; what no rule finds in the other
+dialogues counts as nobody's number. A minute or two on one core; the weights replace those of
+`dialogist.privacy.name_tagger` and `dialogist.privacy.value_tagger`.
 """
 
 import argparse
@@ -22,12 +25,15 @@ import yaml
 import dialogist
 from dialogist import Dialogue, read_dialogues
 from dialogist.language.people import is_first_name, name_mentions
+from dialogist.privacy.masking import turns_that_ask
 from dialogist.privacy.name_tagger import SIZE, TagCandidate, name_candidates
+from dialogist.privacy.packs import privacy_of
 from dialogist.privacy.persons import People, is_person
 from dialogist.privacy.requested import is_ordinary
+from dialogist.privacy.value_tagger import value_candidates
 
 PLANTED = Path(__file__).parent / "assets" / "planted_names.yaml"
-WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy" / "names.weights"
+WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy"
 ROUNDS, RATE, SCALE = 4, 0.15, 16
 DOUBTFUL = -2  # weights of a word that no list marks as a name, though it may be one
 LOWER = 0.3  # of the dialogues and sentences are in small letters
@@ -39,6 +45,7 @@ Spans = list[tuple[int, int]]
 _TITLE = re.compile(r"(?i)\b(?:mr|mrs|ms|miss|dr|prof|professor)\.? \Z")
 _COMMON = re.compile(r"\b[a-z]{5,}\b")
 _SLOT = re.compile(r"\{(\w)\}")
+_NUMBER = re.compile("[0-9]{2,}")
 
 
 class Names(NamedTuple):
@@ -61,16 +68,14 @@ def _capital(name: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
-def names_of(planted: dict[str, Any], without: frozenset[str] = frozenset()) -> Names:
-    """The names of all cultures, but those ``without``, all in small letters."""
-    pools: list[list[list[str]]] = [[], []]
-    for pair in planted["names"].values():
-        for pool, text in zip(pools, pair, strict=True):
-            pool.append([word for word in text.split() if not without & {*word.split("_")}])
-    words = {part for names in chain(*pools) for name in names for part in name.split("_")}
+def names_of(planted: dict[str, Any]) -> Names:
+    """The names of all cultures."""
+    pairs = planted["names"].values()
+    given, last = ([pair[n].split() for pair in pairs] for n in (0, 1))
+    words = {part for names in chain(given, last) for name in names for part in name.split("_")}
     others = {word.lower() for name in "PTX" for word in planted["pools"][name].split()}
     known = frozenset(word for word in words - others if not is_ordinary(word))
-    return Names(pools[0], pools[1], known)
+    return Names(given, last, known)
 
 
 def planted_dialogue(
@@ -106,7 +111,9 @@ def planted_dialogue(
         yield done.lower() if is_lower and len(done.lower()) == len(done) else done, spans
 
 
-def planted_sentence(form: str, pools: dict[str, list[str]], names: Names, dice: Random) -> Any:
+def planted_sentence(
+    form: str, pools: dict[str, list[str]], names: Names, dice: Random
+) -> tuple[str, str, Spans]:
     """A question (or nothing), a sentence, and where people stand in it."""
     question, _, form = form.rpartition(" | ")
     is_lower = dice.random() < LOWER / 2
@@ -135,32 +142,27 @@ class Examples:
 
     def __init__(self) -> None:
         self.features: list[Any] = []
-        self.are_names: list[bool] = []
+        self.are_marked: list[bool] = []
 
     def add(self, words: Iterable[TagCandidate], spans: Spans) -> None:
         """The words of a text, and where what is looked for stands in it."""
         for word in words:
             self.features.append(np.array(word.features))
-            self.are_names.append(word.touches(spans))
+            self.are_marked.append(word.touches(spans))
 
-    def add_marked(self, dialogue: Dialogue) -> None:
-        """The words of a dialogue in which whoever is named is marked."""
-        values: Any = dialogue.metadata["values"]
-        question = ""
-        for number, turn in enumerate(dialogue.utterances):
-            names = [text for place, text, kind, *_ in values if place == number and kind == "name"]
-            places = [(turn.text.index(name), len(name)) for name in names]
-            spans = [(start, start + length) for start, length in places]
-            self.add(name_candidates(turn.text, question), spans)
-            question = turn.text
+    def add_names(self, turns: Iterable[tuple[str, Spans]], question: str = "") -> None:
+        """The words of a talk: each text with where people stand in it; ``question``: before it."""
+        for text, spans in turns:
+            self.add(name_candidates(text, question), spans)
+            question = text
 
     def without_doubtful(self, count: int, weights: Any) -> "Examples":
         """Those but what the weights take for a name, unmarked, among the first ``count``."""
-        kept, pairs = Examples(), zip(self.features, self.are_names, strict=True)
+        kept, pairs = Examples(), zip(self.features, self.are_marked, strict=True)
         for n, (places, is_name) in enumerate(pairs):
             if is_name or n >= count or weights[places].sum() < DOUBTFUL:
                 kept.features.append(places)
-                kept.are_names.append(is_name)
+                kept.are_marked.append(is_name)
         return kept
 
     def fitted(self, seed: int) -> Any:
@@ -170,7 +172,7 @@ class Examples:
         for _ in range(ROUNDS):
             np.random.default_rng(seed).shuffle(order)
             for n in order:
-                places, sign = self.features[n], 1 if self.are_names[n] else -1
+                places, sign = self.features[n], 1 if self.are_marked[n] else -1
                 margin = sign * weights[places].sum()
                 if margin > 6:
                     continue
@@ -180,18 +182,23 @@ class Examples:
         return weights
 
 
-def planted_examples(
-    dialogues: Sequence[Dialogue], planted: dict[str, Any], names: Names, dice: Random
-) -> tuple[Examples, int]:
-    """Dialogues, so many words of them, and sentences with people; those that name some, twice."""
-    examples, rare = Examples(), planted["rare"].split()
+def marked_spans(dialogue: Dialogue, number: int, kind: str = "") -> Spans:
+    """Where an utterance has what its writer marked as personal, perhaps of one kind alone."""
+    values: Any = dialogue.metadata["values"]
+    text = dialogue.utterances[number].text
+    words = [value for n, value, what, *_ in values if n == number and kind in ("", what)]
+    return [(text.index(each), text.index(each) + len(each)) for each in words]
+
+
+def name_examples(dialogues: Sequence[Dialogue], marked: Sequence[Dialogue]) -> Examples:
+    """Words of dialogues and sentences with names planted, and of marked dialogues."""
+    planted = yaml.safe_load(PLANTED.read_text("utf-8"))
+    names, rare, dice = names_of(planted), planted["rare"].split(), Random(7)
+    examples = Examples()
     for dialogue in dialogues:
-        for _ in range(2):
-            question = ""
+        for _ in range(2):  # if it names somebody
             turns = list(planted_dialogue(dialogue, names, rare, dice))
-            for text, spans in turns:
-                examples.add(name_candidates(text, question), spans)
-                question = text
+            examples.add_names(turns)
             if not any(spans for _, spans in turns):
                 break
     count = len(examples.features)
@@ -199,8 +206,35 @@ def planted_examples(
     for _ in range(SENTENCES):
         for form in (*planted["people"], *planted["nobody"]):
             question, text, spans = planted_sentence(form, pools, names, dice)
-            examples.add(name_candidates(text, question), spans)
-    return examples, count
+            examples.add_names([(text, spans)], question)
+    # The lists do not hold everybody whom dialogues name; such words must not count as none.
+    examples = examples.without_doubtful(count, examples.fitted(1))
+    for dialogue in [*marked] * MARKED:
+        examples.add_names(
+            (turn.text, marked_spans(dialogue, number, "name"))
+            for number, turn in enumerate(dialogue.utterances)
+        )
+    return examples
+
+
+def value_examples(dialogues: Sequence[Dialogue], marked: Sequence[Dialogue]) -> Examples:
+    """Numbers and codes: those marked as somebody's, and others."""
+    examples, rules, dice = Examples(), privacy_of().rules, Random(7)
+    for dialogue in (*marked, *dialogues):
+        asking = turns_that_ask(dialogue.utterances)
+        for number, (asked, turn) in enumerate(zip(asking, dialogue.utterances, strict=True)):
+            if "values" in dialogue.metadata:
+                spans = marked_spans(dialogue, number)
+                examples.add(value_candidates(turn.text, asked), spans)
+                continue
+            longer = _NUMBER.sub(
+                lambda _: str(dice.randrange(10 ** dice.randrange(2, 7))), turn.text
+            )
+            for text in dict.fromkeys((turn.text, longer)):
+                known = [span for rule in rules for span in rule.spans(text, asked)]
+                words = (w for w in value_candidates(text, asked) if not w.touches(known))
+                examples.add(words, [])
+    return examples
 
 
 def write_weights(weights: Any, path: Path) -> None:
@@ -211,26 +245,22 @@ def write_weights(weights: Any, path: Path) -> None:
 
 def main() -> None:
     """Train, and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", nargs="+", type=Path, help="dialogues to plant names in")
-    parser.add_argument(
-        "--marked", nargs="*", type=Path, default=[], help="those with marked names"
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("tagger", choices=("names", "values"))
+    parser.add_argument("files", nargs="+", type=Path, help="dialogues in which nothing is marked")
+    parser.add_argument("--marked", nargs="+", type=Path, required=True)
+    parser.add_argument("--output", type=Path, help="(default: the weights of the tool)")
+    arguments = parser.parse_args()
+    dialogues, marked = (
+        [dialogue for path in paths for dialogue in read_dialogues(path)]
+        for paths in (arguments.files, arguments.marked)
     )
-    parser.add_argument("--without", type=Path, help="a file whose words are planted nowhere")
-    parser.add_argument("--output", type=Path, default=WEIGHTS)
-    given = parser.parse_args()
-    planted = yaml.safe_load(PLANTED.read_text("utf-8"))
-    text = given.without.read_text("utf-8").lower() if given.without else ""
-    names = names_of(planted, frozenset(re.findall(r"[^\W\d_]+", text)))
-    dialogues = [d for path in given.corpus for d in read_dialogues(path)]
-    examples, count = planted_examples(dialogues, planted, names, Random(7))
-    # The lists do not hold everybody whom dialogues name; such words must not count as none.
-    examples = examples.without_doubtful(count, examples.fitted(1))
-    marked = [dialogue for path in given.marked for dialogue in read_dialogues(path)]
-    for dialogue in marked * MARKED:
-        examples.add_marked(dialogue)
-    write_weights(examples.fitted(1), given.output)
-    print(f"{len(examples.features)} words, {sum(examples.are_names)} of names: {given.output}")
+    learn = {"names": name_examples, "values": value_examples}[arguments.tagger]
+    examples = learn(dialogues, marked)
+    output = arguments.output or WEIGHTS / f"{arguments.tagger}.weights"
+    write_weights(examples.fitted(1), output)
+    count = f"{len(examples.features)} words, {sum(examples.are_marked)}"
+    print(f"{count} of {arguments.tagger}: {output}")
 
 
 if __name__ == "__main__":
