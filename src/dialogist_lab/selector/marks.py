@@ -74,19 +74,15 @@ def holds(spans: Spans, units: Collection[int]) -> bool:
 def needed(spans: Spans, candidates: Sequence[Candidate]) -> list[int]:
     """The numbers of the fewest candidates that hold some spans; none where they cannot."""
     shares = [
-        sum(share for span in spans for unit, share in span.items() if unit in one.units)
-        for one in candidates
+        [span.get(unit, 0.0) for span in spans for unit in candidate.units]
+        for candidate in candidates
     ]
-    chosen = [
-        i
-        for i, one in enumerate(candidates)
-        if any(span.get(unit, 0.0) > _TOUCHED for span in spans for unit in one.units)
-    ]
+    chosen = [i for i, each in enumerate(shares) if max(each, default=0.0) > _TOUCHED]
     if not holds(spans, _units(chosen, candidates)):
-        chosen = [i for i, share in enumerate(shares) if share]
+        chosen = [i for i, each in enumerate(shares) if any(each)]
     if not holds(spans, _units(chosen, candidates)):
         return []
-    for i in sorted(chosen, key=lambda i: shares[i]):
+    for i in sorted(chosen, key=lambda i: sum(shares[i])):
         rest = [j for j in chosen if j != i]
         if holds(spans, _units(rest, candidates)):
             chosen = rest
@@ -116,7 +112,7 @@ def marked_of(record: Any, where: str) -> MarkedDialogue:
     """The dialogue of a record; ``where`` names it in errors."""
     turns = record["turns"]
     reading = Reading(Dialogue(tuple(Utterance(speaker, text) for speaker, text in turns)))
-    said = frozenset(term for own in reading.terms for term in own)
+    heard = set().union(*reading.terms)
     names = frozenset(terms_of(" ".join(speaker for speaker, _ in turns)))
     facts, stale = [], []
     for statement in record["statements"]:
@@ -124,7 +120,7 @@ def marked_of(record: Any, where: str) -> MarkedDialogue:
         if statement.get("key"):
             plain = statement.get("fact", statement.get("text", ""))
             words = plain or " ".join(turns[t][1][a:b] for t, a, b in spans)
-            terms = said.intersection(terms_of(words)) - names
+            terms = frozenset(heard.intersection(terms_of(words)) - names)
             facts.append(Fact(tuple(_shares(reading, span) for span in spans), terms))
         elif statement.get("type") == "stale":
             stale += [(_shares(reading, span),) for span in spans]

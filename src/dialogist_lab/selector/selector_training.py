@@ -85,18 +85,20 @@ def train_selector(
     epochs: int = _EPOCHS,
 ) -> dict[str, np.ndarray]:
     """The tensors of a selector's file; ``vectors`` are the pieces of words of an earlier one."""
-    marked = [one for one in marked if one.candidates]
-    table = _weighted(vectors, marked)
-    terms = [{term for own in one.reading.terms for term in own} for one in marked if one.knows_key]
-    rarity = Rarity(Counter(term for own in terms for term in own), len(terms))
-    features = [UnitFeatures(one.reading, rarity) for one in marked]
-    whole = [own.matrix for own, one in zip(features, marked, strict=True) if one.knows_key]
-    every = np.concatenate(whole)
-    mean, deviation = every.mean(axis=0), every.std(axis=0) + np.float32(1e-3)
+    marked = [dialogue for dialogue in marked if dialogue.candidates]
+    with_key = [dialogue for dialogue in marked if dialogue.knows_key]
+    table = _weighted(vectors, with_key)
+    counts = Counter(term for each in with_key for term in set().union(*each.reading.terms))
+    rarity = Rarity(counts, len(with_key))
+    features = [UnitFeatures(dialogue.reading, rarity) for dialogue in marked]
+    units = np.concatenate(
+        [each.matrix for each, d in zip(features, marked, strict=True) if d.knows_key]
+    )
+    mean, deviation = units.mean(axis=0), units.std(axis=0) + np.float32(1e-3)
     examples = []
-    for one, described in zip(marked, features, strict=True):
-        each = np.clip((described.matrix - mean) / deviation, -CLIP, CLIP)
-        examples += [example_of(one, each, described.alike, rarity, table)] * one.times
+    for dialogue, described in zip(marked, features, strict=True):
+        rows = np.clip((described.matrix - mean) / deviation, -CLIP, CLIP)
+        examples += [example_of(dialogue, rows, described.alike, rarity, table)] * dialogue.times
     of_pieces = torch.from_numpy(table.vectors(np.arange(len(table.pieces))))
     nets = [trained(examples, of_pieces, seed, epochs) for seed in range(networks)]
     stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
@@ -108,7 +110,7 @@ def train_selector(
     return {
         "mean": mean,
         "deviation": deviation,
-        **{name: np.ascontiguousarray(own) for name, own in weights.items()},
+        **{name: np.ascontiguousarray(tensor) for name, tensor in weights.items()},
         "stems": np.frombuffer("\n".join(stems).encode("utf-8"), dtype=np.uint8),
         "counts": np.array([rarity.counts[stem] for stem in stems], dtype=np.int32),
         "dialogues": np.array([rarity.dialogues], dtype=np.int32),
@@ -119,12 +121,11 @@ def train_selector(
     }
 
 
-def _weighted(vectors: Mapping[str, np.ndarray], marked: Sequence[MarkedDialogue]) -> PieceTable:
+def _weighted(vectors: Mapping[str, np.ndarray], dialogues: Sequence[MarkedDialogue]) -> PieceTable:
     """The pieces, less of those frequent in some dialogues (SIF, Arora et al. 2017)."""
     even = np.ones(len(vectors["piece_values"]), dtype=np.float32)
     table = piece_table({**vectors, "piece_weights": even})
-    known = (one for one in marked if one.knows_key)
-    ids = [table.pieces_of(one.reading.units).ids for one in known]
+    ids = [table.pieces_of(dialogue.reading.units).ids for dialogue in dialogues]
     counts = np.bincount(np.concatenate(ids), minlength=len(even))
     table.weights = (_RARE / (_RARE + counts / counts.sum())).astype(np.float32)[:, None]
     return table
@@ -147,7 +148,7 @@ def example_of(
     changes = changes_of(marked.reading, candidates, alike)
     worth, together = worth_of(marked, candidates, pairs.places.tolist())
     pieces = table.pieces_of(marked.reading.units)
-    own = pieces.of([one.units for one in candidates])
+    own = pieces.of([candidate.units for candidate in candidates])
     of_units = pieces.of([(i,) for i in range(len(marked.reading.units))])
     rows = np.concatenate([rows_of(candidates, each), table.sums(pieces, own)], axis=1)
     known = torch.tensor([float(marked.knows_key), float(marked.knows_stale)])
@@ -173,13 +174,13 @@ def worth_of(
     marked: MarkedDialogue, candidates: Sequence[Candidate], places: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
     """(C, 3) of candidates, and (P,) of pairs what both tell more than each alone."""
-    terms = [{term for i in one.units for term in marked.reading.terms[i]} for one in candidates]
+    terms = [set().union(*(marked.reading.terms[i] for i in c.units)) for c in candidates]
     worth, both = torch.zeros(len(candidates), 3), torch.zeros(len(places))
     for fact in marked.facts:
         worth[needed(fact.spans, candidates), _KEY] = 1
-        telling = [fact.is_told_by(one.units) for one in candidates]
+        telling = [fact.is_told_by(candidate.units) for candidate in candidates]
         # Readers find a fact about as often as the square of its words that a summary has.
-        alone = [tells * fact.covered(own) ** 2 for tells, own in zip(telling, terms, strict=True)]
+        alone = [tells * fact.covered(t) ** 2 for tells, t in zip(telling, terms, strict=True)]
         worth[:, _ALONE] += torch.tensor(alone)
         for p, (i, j) in enumerate(places):
             if telling[i] or telling[j]:
@@ -289,25 +290,22 @@ def loss_of(output: tuple[Tensor, Tensor, Tensor], batch: Sample) -> Tensor:
 
 def joined(examples: Sequence[Sample]) -> Sample:
     """Several dialogues as one batch."""
-    batch = Sample(*(torch.cat(own) for own in zip(*examples, strict=True)))
+    columns = dict(zip(Sample._fields, zip(*examples, strict=True), strict=True))
+    batch = Sample(*map(torch.cat, columns.values()))
+    counts = {name: torch.tensor([*map(len, column)]) for name, column in columns.items()}
 
-    def before(lengths: list[int], times: list[int]) -> Tensor:
-        """Of each example how many come before it, as often as it has entries."""
-        return torch.tensor([0, *lengths[:-1]]).cumsum(0).repeat_interleave(torch.tensor(times))
+    def before(counted: str, entries: str) -> Tensor:
+        """For each of the ``entries`` how much that is ``counted`` comes before its dialogue."""
+        return (counts[counted].cumsum(0) - counts[counted]).repeat_interleave(counts[entries])
 
-    candidates = [len(one.rows) for one in examples]
-    changes = [len(one.changes) for one in examples]
-    owners = [len(one.owners) for one in examples]
-    of_units = [len(one.unit_owners) for one in examples]
-    units, ids = [len(one.each) for one in examples], [len(one.ids) for one in examples]
+    changed = [before("rows", "changes"), before("each", "changes")]
     return batch._replace(
-        places=batch.places + before(candidates, [len(one.places) for one in examples])[:, None],
-        change_places=batch.change_places
-        + torch.stack([before(candidates, changes), before(units, changes)], dim=1),
-        owned=batch.owned + before(ids, owners),
-        owners=batch.owners + before(candidates, owners),
-        unit_owned=batch.unit_owned + before(ids, of_units),
-        unit_owners=batch.unit_owners + before(units, of_units),
+        places=batch.places + before("rows", "places")[:, None],
+        change_places=batch.change_places + torch.stack(changed, dim=1),
+        owned=batch.owned + before("ids", "owners"),
+        owners=batch.owners + before("rows", "owners"),
+        unit_owned=batch.unit_owned + before("ids", "unit_owners"),
+        unit_owners=batch.unit_owners + before("each", "unit_owners"),
     )
 
 

@@ -64,12 +64,12 @@ class SgdState:
 
     def _answer(self, service: str, acts: set[str]) -> None:
         """The user takes what was offered, or does not."""
-        own = {slot: words for slot, words in self.offered.items() if _of(service, slot)}
+        offered = {slot: words for slot, words in self.offered.items() if _of(service, slot)}
         if "SELECT" in acts:
-            for slot, words in own.items():
+            for slot, words in offered.items():
                 self.learned.setdefault(slot, set()).add(words)
         elif "AFFIRM" in acts:  # in place of what could not be booked
-            for slot, words in own.items():
+            for slot, words in offered.items():
                 self._want(slot, words)
         if acts & {"SELECT", "AFFIRM", "NEGATE", "REQUEST_ALTS"}:
             self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
@@ -77,15 +77,12 @@ class SgdState:
     def _offer(self, service: str, acts: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         """Forget what is known of the last thing, unless the same is offered again."""
         named = {
-            (f"{service}.{slot}", _plain(words).strip()) for _, slot, own in acts for words in own
+            (f"{service}.{slot}", _plain(v).strip()) for _, slot, values in acts for v in values
         }
-        before = [*self.wanted.items(), *self.learned.items()]
-        before += [(slot, {words}) for slot, words in self.offered.items()]
-        if not any(
-            slot.endswith(_IDENTITY) and (slot, one) in named
-            for slot, words in before
-            for one in words
-        ):
+        known = [*self.wanted.items(), *self.learned.items()]
+        known += [(slot, {words}) for slot, words in self.offered.items()]
+        before = {(slot, words) for slot, several in known for words in several}
+        if not any(slot.endswith(_IDENTITY) for slot, _ in before & named):
             self.learned = {k: v for k, v in self.learned.items() if not _of(service, k)}
         self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
 
@@ -114,21 +111,12 @@ class SgdState:
     def facts(self) -> dict[str, set[str]]:
         """The words for each value that holds at the end."""
         known = (self.wanted, self.learned, self.settled)
-        return {
-            key: set().union(*(one.get(key, ()) for one in known)) for key in set().union(*known)
-        }
+        keys = set[str]().union(*known)
+        return {key: set().union(*(words.get(key, ()) for words in known)) for key in keys}
 
 
 def _of(service: str, slot: str) -> bool:
     return slot.startswith(f"{service}.")
-
-
-def sgd_state(turns: Sequence[SgdTurn]) -> SgdState:
-    """What a dialogue says at its end."""
-    state = SgdState()
-    for number, turn in enumerate(turns):
-        state.take(number, turn)
-    return state
 
 
 def _plain(text: str) -> str:
@@ -150,12 +138,15 @@ def read_sgd(path: Path, count: int, whole: int, seed: int = 5) -> list[MarkedDi
     records = list(records_of(path))
     draw = random.Random(seed)
     chosen = draw.sample(records, min(count, len(records)))
-    named = ((_record(one, draw.choice(_LABELS).split()), f"{path}: {one['id']}") for one in chosen)
-    marked = [marked_of(record, where) for record, where in named]
+    labels = [draw.choice(_LABELS).split() for _ in chosen]
+    marked = [
+        marked_of(_record(record, names), f"{path}: {record['id']}")
+        for record, names in zip(chosen, labels, strict=True)
+    ]
     return [
-        replace(one, knows_key=number < whole)
-        for number, one in enumerate(marked)
-        if not is_validation(one.id)
+        replace(dialogue, knows_key=number < whole)
+        for number, dialogue in enumerate(marked)
+        if not is_validation(dialogue.id)
     ]
 
 
@@ -163,8 +154,10 @@ def _record(record: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
     names = dict(zip(("USER", "SYSTEM"), labels, strict=True))
     turns = [(names[turn["s"]], turn["t"]) for turn in record["turns"]]
     reading = Reading(Dialogue(tuple(Utterance(speaker, text) for speaker, text in turns)))
-    usable = {unit for one in candidates_of(reading) for unit in one.units}
-    state = sgd_state(record["turns"])
+    usable = {unit for candidate in candidates_of(reading) for unit in candidate.units}
+    state = SgdState()
+    for number, turn in enumerate(record["turns"]):
+        state.take(number, turn)
     facts = state.facts()
     holding: dict[int, set[str]] = {}  # the values that hold in each unit
     wrong: set[int] = set()  # units with any other
@@ -177,13 +170,13 @@ def _record(record: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
                     wrong.add(i)
     keys = list(_fewest(holding, wrong, set(facts)))
     for turn in state.outcomes:  # the unit that most likely tells it
-        own = [i for i in usable if reading.units[i].turn == turn and not reading.is_question(i)]
-        if own:
-            best = max(own, key=lambda i: (reading.has(i, *_TELLING), reading.units[i].words, -i))
+        units = [i for i in usable if reading.units[i].turn == turn and not reading.is_question(i)]
+        if units:
+            best = max(units, key=lambda i: (reading.has(i, *_TELLING), reading.units[i].words, -i))
             keys += [best] if best not in keys else []
-    units = [(i, True) for i in keys] + [(i, False) for i in sorted(wrong.difference(keys))]
+    marks = [(i, True) for i in keys] + [(i, False) for i in sorted(wrong.difference(keys))]
     statements = []
-    for i, is_key in units:
+    for i, is_key in marks:
         unit = reading.units[i]
         words = turns[unit.turn][1][unit.start : unit.end]  # its own text lacks fillers
         kind = "" if is_key else "stale"
