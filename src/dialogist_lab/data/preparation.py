@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -200,7 +200,8 @@ class Preparation:
 
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""
-        names, mention = self._speakers(dialogue)
+        atomic = self.config.speakers == "atomic"
+        mention = _Mention(map(self._normalise, dialogue.speakers if atomic else ()))
         texts = [u.text for u in dialogue.utterances]
         entities: EntityTable | None = None
         if self.config.entities == "masked":
@@ -208,15 +209,10 @@ class Preparation:
             plain = [normalise(text, "plain") for text in texts]
             speakers = (normalise(name, "plain") for name in dialogue.speakers)
             texts, entities = EntityTable.of(plain, speakers)
-        spoken = [
-            (number, Utterance(self._normalise(u.speaker), self._normalise(text), u.role))
-            for number, (u, text) in enumerate(zip(dialogue.utterances, texts, strict=True))
-        ]
-        groups = self._grouped([(number, u) for number, u in spoken if u.text])
-        merged = [
-            Utterance(group[0][1].speaker, " ".join(u.text for _, u in group), group[0][1].role)
-            for group in groups
-        ]
+        merged = self._merged(
+            Utterance(self._normalise(u.speaker), self._normalise(text), u.role)
+            for u, text in zip(dialogue.utterances, texts, strict=True)
+        )
         references = [text for text in dialogue.references if self._normalise(text)]
         if self.config.references == "joined" and references:
             references = [" ".join(references)]
@@ -225,7 +221,7 @@ class Preparation:
             if entities is not None:
                 text = entities.mask(normalise(text, "plain"))
             text = self._normalise(text)
-            return segment(text if mention is None else mention(text), self.config.profile)
+            return segment(mention(text), self.config.profile)
 
         parts: list[tuple[tuple[str, str], ...]] = []
         if self.pack is not None:  # the rules read a reference as it was written
@@ -233,12 +229,12 @@ class Preparation:
                 cut = self.pack.analyse(text, str(dialogue.metadata.get("section", "")))
                 parts.append(tuple((part.label, target(part.text)) for part in cut))
         return Example(
-            utterances=tuple(self._voiced(merged, names, mention)),
+            utterances=tuple(self._voiced([utterance for utterance, _ in merged], mention)),
             targets=tuple(map(target, references)),
             sub_summaries=tuple(parts),
-            speakers=names,
+            speakers=tuple(mention.characters),
             entities={} if entities is None else entities.surfaces,
-            origins=tuple(tuple(number for number, _ in group) for group in groups),
+            origins=tuple(numbers for _, numbers in merged),
         )
 
     def prepare_all(self, dialogues: Sequence[Dialogue], kept: Path | None = None) -> list[Example]:
@@ -275,46 +271,32 @@ class Preparation:
     def _normalise(self, text: str) -> str:
         return normalise(text, self.config.profile)
 
-    def _speakers(self, dialogue: Dialogue) -> tuple[tuple[str, ...], "_Mention | None"]:
-        """The speakers that have a placeholder each, and what puts these into a text."""
-        if self.config.speakers != "atomic":
-            return (), None
-        distinct = dict.fromkeys(self._normalise(name) for name in dialogue.speakers)
-        names = tuple(name for name in distinct if name)[: len(SPEAKER_CHARACTERS)]
-        return names, _Mention(names)
-
-    def _grouped(
-        self, utterances: Sequence[tuple[int, Utterance]]
-    ) -> list[list[tuple[int, Utterance]]]:
-        """Neighbours of one speaker together while their words in sum stay below the limit."""
-        groups: list[list[tuple[int, Utterance]]] = []
-        words, below = 0, self.config.merge_below or 0
-        for number, utterance in utterances:
-            own = count_words(utterance.text)
-            last = groups[-1][-1][1] if groups else None
-            same = last is not None and (last.speaker, last.role) == (
-                utterance.speaker,
-                utterance.role,
-            )
-            if same and words + own < below:
-                groups[-1].append((number, utterance))
-                words += own
+    def _merged(self, utterances: Iterable[Utterance]) -> list[tuple[Utterance, tuple[int, ...]]]:
+        """Those that have a text, each with its numbers: neighbours of one speaker are joined while
+        their words in sum stay below the limit."""
+        merged: list[tuple[Utterance, tuple[int, ...]]] = []
+        words, speaking = 0, None
+        for number, utterance in enumerate(utterances):
+            if not utterance.text:
+                continue
+            before, speaking = speaking, (utterance.speaker, utterance.role)
+            words += count_words(utterance.text)
+            if speaking == before and words < (self.config.merge_below or 0):
+                first, numbers = merged[-1]
+                joined = replace(first, text=f"{first.text} {utterance.text}")
+                merged[-1] = joined, (*numbers, number)
             else:
-                groups.append([(number, utterance)])
-                words = own
-        return groups
+                merged.append((utterance, (number,)))
+                words = count_words(utterance.text)
+        return merged
 
-    def _voiced(
-        self, utterances: Sequence[Utterance], names: Sequence[str], mention: "_Mention | None"
-    ) -> Iterator[Utterance]:
+    def _voiced(self, utterances: Sequence[Utterance], mention: "_Mention") -> Iterator[Utterance]:
         """The speaker (or role) as a placeholder, or (inline) as the first word of the text."""
         roles = _roles(utterances) if self.config.speakers == "role" else {}
         for utterance in utterances:
-            speaker, text = utterance.speaker, utterance.text
-            if mention is not None:
-                if speaker in names:
-                    speaker = SPEAKER_CHARACTERS[names.index(speaker)]
-                text = mention(text)
+            speaker, text = utterance.speaker, mention(utterance.text)
+            if self.config.speakers == "atomic":
+                speaker = mention.characters.get(speaker, speaker)
             elif self.config.speakers == "role":
                 speaker = roles.get(_role_key(utterance), "")
             else:
@@ -330,8 +312,8 @@ def with_capitals(text: str, spoken: Iterable[str]) -> str:
     WordPieces put spaces around an apostrophe: they go.
     """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    for said in spoken:
-        for match in _INNER_WORD.finditer(said):
+    for utterance in spoken:
+        for match in _INNER_WORD.finditer(utterance):
             spellings[match.group().lower()][match.group()] += 1
 
     def spelled(match: re.Match[str]) -> str:
@@ -351,22 +333,22 @@ class _Mention:
     demanded only where the name ends in a letter; Chinese and Japanese have no spaces.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._characters = dict(zip(names, SPEAKER_CHARACTERS, strict=False))
-        telling = [name for name in names if len(name) > 1 or not re.match(_LETTER, name)]
-        longest_first = sorted(telling, key=len, reverse=True)  # "Ann Lee" before "Ann"
+    def __init__(self, names: Iterable[str]) -> None:
+        distinct = dict.fromkeys(name for name in names if name)
+        self.characters = dict(zip(distinct, SPEAKER_CHARACTERS, strict=False))
+        telling = [n for n in self.characters if len(n) > 1 or not re.match(_LETTER, n)]
         forms = (
             (f"(?<!{_LETTER})" if re.match(_LETTER, name) else "")
             + re.escape(name)
             + (f"(?!{_LETTER})" if re.match(_LETTER, name[-1]) else "")
-            for name in longest_first
+            for name in sorted(telling, key=len, reverse=True)  # "Ann Lee" before "Ann"
         )
         self._pattern = re.compile("|".join(forms)) if telling else None
 
     def __call__(self, text: str) -> str:
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda match: self._characters[match.group()], text)
+        return self._pattern.sub(lambda match: self.characters[match.group()], text)
 
 
 def _roles(utterances: Iterable[Utterance]) -> dict[str, str]:

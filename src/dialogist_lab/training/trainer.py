@@ -73,11 +73,8 @@ class WarmedSchedule(Config):
         """The learning rate of update ``step``, from 1, of ``total``."""
         warm = min(1.0, step / self.warmup) if self.warmup else 1.0
         done = min(1.0, max(0.0, (step - self.warmup) / max(1, total - self.warmup)))
-        left = 1.0
-        if self.kind == "linear":
-            left = 1 - done
-        elif self.kind == "cosine":
-            left = (1 + math.cos(math.pi * done)) / 2
+        half = (1 + math.cos(math.pi * done)) / 2
+        left = {"constant": 1.0, "linear": 1 - done, "cosine": half}[self.kind]
         return self.peak * warm * (self.floor + (1 - self.floor) * left)
 
 
