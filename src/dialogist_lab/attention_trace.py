@@ -111,7 +111,7 @@ def trace_dialogue(trained: TrainedModel, dialogue: Dialogue) -> Trace:
     spell = _Speller(trained, written)
     labels = () if trained.preparation.pack is None else trained.preparation.pack.labels
     plan = batch.plan if outputs.plan is not None else None
-    mask = batch.target_mask if plan is None else plan.target_mask
+    mask = (batch.target if plan is None else plan.texts).mask
     key_points: tuple[TracedToken, ...] = ()
     utterance = batch.utterance[0].cpu().numpy()
     maps = list(_encoder_maps(outputs.attention, utterance))

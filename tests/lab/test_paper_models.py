@@ -94,10 +94,12 @@ def batch_of(*pairs: EncodedPair, copied: bool = True) -> Batch:
     if copied:
         return batch
     assert batch.plan is not None
-    targets = (t.masked_fill(t >= 20, 3) for t in (batch.target_out, batch.plan.target_out))
-    whole, parts = targets
-    plan = replace(batch.plan, target_out=parts)
-    return replace(batch, target_out=whole, copied=None, extra=0, plan=plan)
+    whole, texts = (
+        replace(targets, labels=targets.labels.masked_fill(targets.labels >= 20, 3))
+        for targets in (batch.target, batch.plan.texts)
+    )
+    plan = replace(batch.plan, texts=texts)
+    return replace(batch, target=whole, copied=None, extra=0, plan=plan)
 
 
 def log_probs(model: Generator, *pairs: EncodedPair) -> Tensor:

@@ -51,7 +51,7 @@ def test_rouge_l_is_rouge_scores() -> None:
 
 def test_references_end_before_the_end_symbol() -> None:
     batch = collate(PAIRS, SYMBOLS)
-    assert target_ids(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
+    assert target_ids(batch.target) == [[9, 10, 5, 11], [9]]
 
 
 def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,9 +65,9 @@ def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = draw_samples(None, source, source, [[7, 8], [8], []], SYMBOLS, max_tokens=9)
     torch.testing.assert_close(samples.gap, torch.tensor([0.5, -1.0, 0.0]))
     assert samples.reward == pytest.approx(0.5)
-    assert samples.target_out.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
-    assert samples.target_in.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]
-    assert samples.mask.sum(dim=1).tolist() == [3, 1, 1]
+    assert samples.targets.labels.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
+    assert samples.targets.inputs.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]
+    assert samples.targets.mask.sum(dim=1).tolist() == [3, 1, 1]
 
 
 def test_means_by_hand() -> None:

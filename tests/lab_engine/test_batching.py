@@ -56,5 +56,5 @@ def test_a_batch_says_what_is_real_and_whose() -> None:
     assert batch.source.tolist() == [[2, 5, 6, 7, 3, 0], [2, 9, 9, 9, 9, 3]]
     assert batch.source_mask.sum(dim=1).tolist() == [5, 6]
     assert batch.utterance.tolist() == [[-1, 0, 0, 1, -1, -1], [-1, 0, 0, 0, 0, -1]]
-    assert batch.target_in.tolist() == [[2, 8, 3], [2, 4, 5]]
-    assert batch.target_out[batch.target_mask].tolist() == [8, 3, 4, 5, 3]
+    assert batch.target.inputs.tolist() == [[2, 8, 3], [2, 4, 5]]
+    assert batch.target.labels[batch.target.mask].tolist() == [8, 3, 4, 5, 3]

@@ -9,7 +9,7 @@ import torch
 from tests.lab_engine.samples import SYMBOLS
 from torch import Tensor
 
-from dialogist_lab.models.generator import Batch
+from dialogist_lab.models.generator import Batch, Targets
 from dialogist_lab.models.transformer import Transformer, TransformerConfig
 from dialogist_lab.recipe import read_recipe
 from dialogist_lab.training.objective import CrossEntropy
@@ -75,13 +75,14 @@ def model(stored: Stored) -> Transformer:
 def batch(stored: Stored) -> Batch:
     source, target = (torch.from_numpy(stored[name]).long() for name in ("source", "target"))
     given, real = target[:, :-1], target[:, 1:]
-    return Batch(source, source != 0, given, real, real != 0, torch.zeros_like(source))
+    targets = Targets(given, real, real != 0)
+    return Batch(source, source != 0, targets, torch.zeros_like(source))
 
 
 def test_probabilities(model: Transformer, batch: Batch, stored: Stored) -> None:
     with torch.no_grad():
         found = model.eval().forward(batch).log_probs.all().exp().numpy()
-    wanted = stored["probabilities"][batch.target_mask.numpy()]
+    wanted = stored["probabilities"][batch.target.mask.numpy()]
     assert np.abs(found - wanted).max() < 1e-6
 
 

@@ -51,7 +51,7 @@ def test_padding_never_counts_and_halves_add_up(batch: Batch) -> None:
     whole = objective(model, batch, SYMBOLS)
     pairs = copying_pairs(3)
     parts = [objective(model, collate(part, SYMBOLS), SYMBOLS) for part in (pairs[:1], pairs[1:])]
-    assert whole.count == sum(part.count for part in parts) == int(batch.target_mask.sum())
+    assert whole.count == sum(part.count for part in parts) == int(batch.target.mask.sum())
     assert float(whole.value) == pytest.approx(sum(float(part.value) for part in parts), rel=1e-5)
     plain = CrossEntropy()(model, batch, SYMBOLS)
     assert float(plain.value) == pytest.approx(whole.terms["nll"], rel=1e-6)

@@ -21,7 +21,7 @@ from dialogist.config import Config
 from dialogist_lab.data.preparation import Example, Limits
 from dialogist_lab.data.vocabulary import Tokenizer
 from dialogist_lab.decoding import Symbols
-from dialogist_lab.models.generator import FIRST_KEY_POINT, Batch, Plan, forced, padded
+from dialogist_lab.models.generator import FIRST_KEY_POINT, Batch, Plan, Targets, padded
 
 Lengths: TypeAlias = NDArray[np.int32]
 """(pairs, 2): the lengths of each pair's source and target in tokens, begin and end in."""
@@ -117,14 +117,11 @@ def _enclosed(
 def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:
     """Pad to the longest of the batch; masks are made here and nowhere else."""
     copied, source_mask = padded([pair.source for pair in pairs], symbols.pad)
-    target_in, target_out, target_mask = forced([pair.target for pair in pairs], symbols)
     extra = max(0, int(copied.max()) + 1 - symbols.size)
     return Batch(
         source=symbols.known(copied),
         source_mask=source_mask,
-        target_in=target_in,
-        target_out=target_out,
-        target_mask=target_mask,
+        target=Targets.of([pair.target for pair in pairs], symbols),
         utterance=_utterances(pairs, copied.shape[1], symbols.eos),
         copied=copied if extra else None,
         extra=extra,

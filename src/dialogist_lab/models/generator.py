@@ -12,6 +12,7 @@ Shapes, for the whole laboratory:
     X = V + E: the vocabulary and the batch's largest number E of unknown words that can be copied
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
@@ -25,9 +26,11 @@ from dialogist.config import Config
 from dialogist.errors import nearest
 from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
 
-PLAN_PAD, PLAN_BOS, PLAN_EOS = 0, 1, 2
+PLAN_SYMBOLS = Symbols(pad=0, unk=0, bos=1, eos=2, size=sys.maxsize)
+"""Of sequences of key points; none of these is unknown."""
+
 FIRST_KEY_POINT = 3
-"""Ids of key points: padding, begin, end, then the labels in their rule pack's order."""
+"""The id of the first label of a rule pack; the others follow in its order."""
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
@@ -37,13 +40,6 @@ def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
     for i, row in enumerate(rows):
         ids[i, : len(row)] = row
     return torch.from_numpy(ids), torch.from_numpy(np.arange(ids.shape[1]) < lengths)
-
-
-def forced(rows: Sequence[Sequence[int]], symbols: Symbols) -> tuple[Tensor, Tensor, Tensor]:
-    """What teacher forcing takes of N texts, begin symbols in: the decoder's input (N, T), what it
-    shall predict (N, T), and True where that is real."""
-    ids, real = padded(rows, symbols.pad)
-    return symbols.known(ids[:, :-1]), ids[:, 1:], real[:, 1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +54,41 @@ class _Tensors:
 
 
 @dataclass(frozen=True, slots=True)
+class Targets(_Tensors):
+    """N sequences of ids as teacher forcing takes them."""
+
+    inputs: Tensor  # (N, T) what the decoder is fed: begin symbol, then the sequence
+    labels: Tensor  # (N, T) what it shall predict: the sequence, then the end symbol
+    mask: Tensor  # (N, T) True where ``labels`` are real
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], symbols: Symbols) -> "Targets":
+        """Of sequences with begin and end symbols."""
+        ids, real = padded(rows, symbols.pad)
+        return cls(symbols.known(ids[:, :-1]), ids[:, 1:], real[:, 1:])
+
+
+@dataclass(frozen=True, slots=True)
 class Plan(_Tensors):
     """The key-point sequences of B dialogues and their R sub-summaries, dialogue by dialogue."""
 
-    key_points_in: Tensor  # (B, K + 1) ids of key points: begin, then the sequence
-    key_points_out: Tensor  # (B, K + 1) the sequence, then end
-    key_points_mask: Tensor  # (B, K + 1) True where real
+    key_points: Targets  # (B, K + 1) ids of key points
+    texts: Targets  # (R, T) of the sub-summaries
     owner: Tensor  # (R,) the dialogue of each sub-summary
     place: Tensor  # (R,) its place in the sequence
-    target_in: Tensor  # (R, T) token ids, the begin symbol first
-    target_out: Tensor  # (R, T) the end symbol last
-    target_mask: Tensor  # (R, T) True where ``target_out`` is real
 
     @classmethod
     def of(
         cls, plans: Sequence[Sequence[int]], texts: Sequence[Sequence[int]], symbols: Symbols
     ) -> "Plan":
         """Of each dialogue's key points (ids), and all their texts, begin symbols in."""
-        key_points, real = padded([(PLAN_BOS, *ids, PLAN_EOS) for ids in plans], PLAN_PAD)
+        sequences = [(PLAN_SYMBOLS.bos, *ids, PLAN_SYMBOLS.eos) for ids in plans]
         counts = [len(ids) for ids in plans]
         return cls(
-            key_points[:, :-1],
-            key_points[:, 1:],
-            real[:, 1:],
+            Targets.of(sequences, PLAN_SYMBOLS),
+            Targets.of(texts, symbols),
             torch.arange(len(plans)).repeat_interleave(torch.tensor(counts)),
             torch.cat([torch.arange(count) for count in counts]),
-            *forced(texts, symbols),
         )
 
 
@@ -92,15 +97,13 @@ class Batch(_Tensors):
     """Padded token ids of several dialogues; for use without references T is 0.
 
     ``copied`` is ``source`` with the unknown words told apart: V + i is the i-th one of its
-    dialogue; None where there are none. They stand in ``target_out``, too, never where a model
-    looks ids up in its table.
+    dialogue; None where there are none. They stand in the targets' labels, too, never where a
+    model looks ids up in its table.
     """
 
     source: Tensor  # (B, S) token ids, begin and end symbols in, padded at the right
     source_mask: Tensor  # (B, S) True where ``source`` is real
-    target_in: Tensor  # (B, T) the decoder's input: begin symbol, then the summary
-    target_out: Tensor  # (B, T) what it shall predict: the summary, then the end symbol
-    target_mask: Tensor  # (B, T) True where ``target_out`` is real
+    target: Targets  # (B, T) of the summaries
     utterance: Tensor  # (B, S) the utterance of a position, from 0; -1 at begin, end, padding
     copied: Tensor | None = None  # (B, S)
     extra: int = 0  # E, how many different unknown words the richest dialogue has
@@ -145,7 +148,7 @@ class Outputs:
     """
 
     log_probs: TokenDistribution
-    targets: Tensor  # (M,) the token each position shall predict: ``target_out[target_mask]``
+    targets: Tensor  # (M,) the token each position shall predict: the real ones of the labels
     attention: AttentionMaps = field(default_factory=dict)
     plan: "Outputs | None" = None
 
@@ -235,9 +238,10 @@ class Generator(Decoder):
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing over a batch with targets; with all attention weights if asked for."""
         state, maps = self.encode(batch, need_weights)
-        real = batch.target_mask
-        decoded = self.decode(batch.target_in, state, real, need_weights)
-        return Outputs(decoded.log_probs, batch.target_out[real], maps | decoded.attention)
+        target = batch.target
+        decoded = self.decode(target.inputs, state, target.mask, need_weights)
+        labels = target.labels[target.mask]
+        return Outputs(decoded.log_probs, labels, maps | decoded.attention)
 
     def start(self, batch: Batch) -> State:
         """The state that search starts from."""

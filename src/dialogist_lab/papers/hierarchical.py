@@ -23,6 +23,7 @@ from dialogist_lab.models.generator import (
     ModelConfig,
     Outputs,
     RecipeLimits,
+    Targets,
 )
 from dialogist_lab.models.transformer_blocks import (
     BLOCKED,
@@ -279,20 +280,13 @@ class UtteranceDecoder(Decoder):
         return replace(state, copies=None if self.pointer is None else memory, begin=begin)
 
     def forward(
-        self,
-        target_in: Tensor,
-        target_out: Tensor,
-        real: Tensor,
-        state: DecoderState,
-        need_weights: bool = False,
+        self, targets: Targets, state: DecoderState, need_weights: bool = False
     ) -> tuple[Outputs, Tensor]:
-        """(N, T) ids, what shall be predicted from them, and where they are real.
-
-        Returns the distributions at the real positions, and (N, T, D) what they are predicted from.
-        """
-        decoded = self.decode(target_in, state, real, need_weights)
+        """The distributions at the real positions, and (N, T, D) what they are predicted from."""
+        decoded = self.decode(targets.inputs, state, targets.mask, need_weights)
         assert decoded.hidden is not None
-        return Outputs(decoded.log_probs, target_out[real], decoded.attention), decoded.hidden
+        labels = targets.labels[targets.mask]
+        return Outputs(decoded.log_probs, labels, decoded.attention), decoded.hidden
 
     def decode(
         self, tokens: Tensor, state: DecoderState, real: Tensor, need_weights: bool = False

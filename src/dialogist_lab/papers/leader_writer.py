@@ -19,15 +19,13 @@ from torch import Tensor, nn
 from dialogist_lab.decoding import DecodingOptions, Hypothesis, State, Symbols, search
 from dialogist_lab.models.generator import (
     FIRST_KEY_POINT,
-    PLAN_BOS,
-    PLAN_EOS,
-    PLAN_PAD,
+    PLAN_SYMBOLS,
     Batch,
     Generator,
     Outputs,
     Plan,
     RecipeLimits,
-    forced,
+    Targets,
 )
 from dialogist_lab.models.transformer_blocks import DecoderState, MappedEmbedding, initialise_module
 from dialogist_lab.papers.hierarchical import (
@@ -62,11 +60,6 @@ class LeaderWriterConfig(HierarchicalConfig):
         return LeaderWriter(self, vocabulary)
 
 
-def plan_symbols(labels: int) -> Symbols:
-    """What the ids of key points mean to search."""
-    return Symbols(PLAN_PAD, PLAN_PAD, PLAN_BOS, PLAN_EOS, FIRST_KEY_POINT + labels)
-
-
 class LeaderWriter(Generator):
     """Hierarchical encoder, Leader, Writer."""
 
@@ -94,28 +87,21 @@ class LeaderWriter(Generator):
         memory = self.encoder(batch, need_weights)
         led, hidden = self.lead(memory, batch.plan, need_weights)
         state = self.start_writer(memory, batch.plan, hidden)
-        written = self.write(state, batch.plan, need_weights)
+        written: Outputs = self.writer(batch.plan.texts, state, need_weights)[0]  # equation 15
         return replace(written, attention=memory.attention | written.attention, plan=led)
 
     def lead(
         self, memory: HierarchicalMemory, plan: Plan, need_weights: bool = False
     ) -> tuple[Outputs, Tensor]:
         """The Leader over given key points (equation 14), and p-hat (B, P, D)."""
-        sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
         led: tuple[Outputs, Tensor] = self.leader(
-            *sequences, self.leader.start(memory), need_weights
+            plan.key_points, self.leader.start(memory), need_weights
         )
         return led
 
     def start_writer(self, memory: HierarchicalMemory, plan: Plan, hidden: Tensor) -> DecoderState:
         """What the Writer starts its R sub-summaries from; ``hidden`` as `lead` gives it."""
         return self.writer.start(memory.select(plan.owner), hidden[plan.owner, plan.place])
-
-    def write(self, state: DecoderState, plan: Plan, need_weights: bool = False) -> Outputs:
-        """The Writer over given sub-summaries (equation 15)."""
-        target = (plan.target_in, plan.target_out, plan.target_mask)
-        outputs: Outputs = self.writer(*target, state, need_weights)[0]
-        return outputs
 
     @torch.no_grad()
     def generate(
@@ -129,8 +115,8 @@ class LeaderWriter(Generator):
         planning = options.model_copy(
             update={"min_tokens": 1, "max_tokens": options.max_key_points, "no_repeat_ngram": 0}
         )
-        names = plan_symbols(self.config.key_points)
-        plans = search(self.leader, self.leader.start(memory), batch.source, planning, names)
+        start = self.leader.start(memory)
+        plans = search(self.leader, start, batch.source, planning, PLAN_SYMBOLS)
         key_points = [hypothesis.tokens for hypothesis in plans]
         unwritten = [()] * sum(map(len, key_points))
         plan = Plan.of(key_points, unwritten, symbols).to(batch.source.device)
@@ -189,58 +175,58 @@ class LeaderWriterLoss(Objective):
         state = model.start_writer(memory, plan, hidden)
         rows = torch.arange(len(batch), device=batch.source.device)
         parts = (
-            (target_log_probs(led), plan.key_points_mask, rows),
-            (target_log_probs(model.write(state, plan)), plan.target_mask, plan.owner),
+            (target_log_probs(led), plan.key_points.mask, rows),
+            (target_log_probs(model.writer(plan.texts, state)[0]), plan.texts.mask, plan.owner),
         )
         key_points, sub_summaries = (-dialogue_means(*part, len(batch)).sum() for part in parts)
         value = self.key_points * key_points + self.sub_summaries * sub_summaries
         losses = {"nll": value, "key_points": key_points, "sub_summaries": sub_summaries}
         terms = {name: float(loss.detach()) for name, loss in losses.items()}
         if model.training and self.key_points_reward:
-            policy, reward = self._key_points_policy(model, batch, memory)
+            policy, reward = self._key_points_policy(model, batch, plan, memory)
             value = value + self.key_points_reward * policy
             terms["key_points_reward"] = reward * len(batch)
         if model.training and self.sub_summaries_reward:
-            policy, reward = self._sub_summaries_policy(model, batch, state, symbols)
+            policy, reward = self._sub_summaries_policy(model, batch, plan, state, symbols)
             value = value + self.sub_summaries_reward * policy
             terms["sub_summaries_reward"] = reward * len(batch)
         return Loss(value, len(batch), terms)
 
     def _key_points_policy(
-        self, model: LeaderWriter, batch: Batch, memory: HierarchicalMemory
+        self, model: LeaderWriter, batch: Batch, plan: Plan, memory: HierarchicalMemory
     ) -> tuple[Tensor, float]:
         """Equation 21, summed over the dialogues; and the samples' mean reward."""
-        assert batch.plan is not None
-        plan, device = batch.plan, batch.source.device
-        references = target_ids(plan.key_points_out, plan.key_points_mask)
-        names = plan_symbols(model.config.key_points)
+        references = target_ids(plan.key_points)
         with evaluation_mode(model):
             start = model.leader.start(model.encoder(batch))
             limits = {"max_tokens": self.longest_plan, "min_tokens": 1}
-            samples = draw_samples(model.leader, start, batch.source, references, names, **limits)
-        outputs, _ = model.leader(
-            samples.target_in, samples.target_out, samples.mask, model.leader.start(memory)
-        )
-        rows = torch.arange(len(batch), device=device)
-        means = dialogue_means(target_log_probs(outputs), samples.mask, rows, len(batch))
+            samples = draw_samples(
+                model.leader, start, batch.source, references, PLAN_SYMBOLS, **limits
+            )
+        outputs, _ = model.leader(samples.targets, model.leader.start(memory))
+        rows = torch.arange(len(batch), device=batch.source.device)
+        means = dialogue_means(target_log_probs(outputs), samples.targets.mask, rows, len(batch))
         return (samples.gap * means).sum(), samples.reward
 
     def _sub_summaries_policy(
-        self, model: LeaderWriter, batch: Batch, state: DecoderState, symbols: Symbols
+        self,
+        model: LeaderWriter,
+        batch: Batch,
+        plan: Plan,
+        state: DecoderState,
+        symbols: Symbols,
     ) -> tuple[Tensor, float]:
         """Equation 22, summed over the dialogues, under the reference key points."""
-        assert batch.plan is not None
-        plan = batch.plan
-        references = target_ids(plan.target_out, plan.target_mask)
+        references = target_ids(plan.texts)
         with evaluation_mode(model):
             memory = model.encoder(batch)
             start = model.start_writer(memory, plan, model.lead(memory, plan)[1])
             source, limits = batch.source[plan.owner], {"max_tokens": self.longest_text}
             samples = draw_samples(model.writer, start, source, references, symbols, **limits)
-        outputs, _ = model.writer(samples.target_in, samples.target_out, samples.mask, state)
-        gaps = samples.gap.repeat_interleave(samples.mask.sum(dim=1))
+        outputs, _ = model.writer(samples.targets, state)
+        gaps = samples.gap.repeat_interleave(samples.targets.mask.sum(dim=1))
         weighed = gaps * target_log_probs(outputs)
-        means = dialogue_means(weighed, samples.mask, plan.owner, len(batch))
+        means = dialogue_means(weighed, samples.targets.mask, plan.owner, len(batch))
         return means.sum(), samples.reward
 
 
@@ -265,20 +251,18 @@ def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
     return 2 * common / max(1, len(candidate) + len(reference))
 
 
-def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
-    """The sequences (N, T) up to each row's end symbol."""
-    lengths = mask.sum(dim=1).tolist()
-    return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
+def target_ids(targets: Targets) -> list[list[int]]:
+    """The N sequences up to each row's end symbol."""
+    lengths = targets.mask.sum(dim=1).tolist()
+    return [ids[: n - 1] for ids, n in zip(targets.labels.tolist(), lengths, strict=True)]
 
 
 class Samples(NamedTuple):
-    """One sampled text for each of N rows, as what a decoder shall be forced to write."""
+    """One sampled text for each of N rows; one that was cut has no end symbol."""
 
     gap: Tensor  # (N,) how much better the greedy text is, each by its ROUGE-L
     reward: float  # the samples' mean
-    target_in: Tensor  # (N, T)
-    target_out: Tensor  # (N, T); a sample that was cut has no end symbol
-    mask: Tensor  # (N, T)
+    targets: Targets
 
 
 def draw_samples(
@@ -306,9 +290,9 @@ def draw_samples(
     }
     samples = hypotheses["sample"]
     texts = [(symbols.bos, *h.tokens, *[symbols.eos] * h.finished) for h in samples]
-    targets = (part.to(source.device) for part in forced(texts, symbols))
+    targets = Targets.of(texts, symbols).to(source.device)
     gap = rewards["greedy"] - rewards["sample"]
-    return Samples(gap, float(rewards["sample"].mean()), *targets)
+    return Samples(gap, float(rewards["sample"].mean()), targets)
 
 
 @contextmanager
