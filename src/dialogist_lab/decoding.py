@@ -184,9 +184,9 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
         counted = (ended | last) & (totals > NEVER)
         for i, place in counted.nonzero().tolist():  # (3)
             finished, total = bool(ended[i, place]), float(totals[i, place])
-            said = prefix[rows[i, place]].tolist() + ([] if finished else [int(tokens[i, place])])
-            score = total / length_normaliser(len(said) + int(finished), alpha)
-            dialogue, hypothesis = int(alive[i]), Hypothesis(tuple(said), total, score, finished)
+            ids = prefix[rows[i, place]].tolist() + ([] if finished else [int(tokens[i, place])])
+            score = total / length_normaliser(len(ids) + int(finished), alpha)
+            dialogue, hypothesis = int(alive[i]), Hypothesis(tuple(ids), total, score, finished)
             before = best[dialogue]
             if before is None or score > before.score:
                 best[dialogue] = hypothesis

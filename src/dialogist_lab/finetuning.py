@@ -93,10 +93,10 @@ def with_summaries(paths: Sequence[Path], note: Callable[[str], None]) -> list[D
     """
     problems: list[ReadProblem] = []
     read = [d for path in paths for d in read_dialogues(path, on_problem=problems.append)]
-    told = [
+    stripped = [
         replace(d, references=tuple(text for text in d.references if text.strip())) for d in read
     ]
-    kept = [dialogue for dialogue in told if dialogue.references and dialogue.utterances]
+    kept = [dialogue for dialogue in stripped if dialogue.references and dialogue.utterances]
     left_out = len(read) - len(kept) + len(problems)
     if left_out:
         first = f", such as {problems[0]}" if problems else ""
@@ -224,15 +224,14 @@ def gain(recipe: Recipe, run: Path, held_out: Sequence[Dialogue], device: torch.
     """ROUGE of the held-out rows as a table in Markdown: before, after, and the first sentences."""
     trained = TrainedModel.load(run, device)
     texts = {"the first three sentences": [_lead(dialogue) for dialogue in held_out]}
-    config = recipe.model
+    config, writers = recipe.model, {"after": trained}
     if recipe.start is not None:
-        before = TrainedModel.load(Path(recipe.start), device)
-        texts["before"] = [written.text for written in before.write(held_out)]
+        writers = {"before": TrainedModel.load(Path(recipe.start), device), **writers}
     elif isinstance(config, PretrainedConfig) and not config.pointer:  # it can write already
         model = config.build(len(trained.tokenizer)).to(device)
-        before = replace(trained, model=model)
-        texts["before"] = [written.text for written in before.write(held_out)]
-    texts["after"] = [written.text for written in trained.write(held_out)]
+        writers = {"before": replace(trained, model=model), **writers}
+    for name, writer in writers.items():
+        texts[name] = [written.text for written in writer.write(held_out)]
     rows = [f"{len(held_out)} held-out dialogues; they also decided when training stopped.", ""]
     rows += ["| | ROUGE-1 | ROUGE-2 | ROUGE-L | words |", "|---|---|---|---|---|"]
     for name, summaries in texts.items():

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from dialogist.cli.flags import AllowNetwork, Quiet
 from dialogist.errors import DataError, DialogistError, UsageError
+
+if TYPE_CHECKING:
+    from dialogist_lab.recipe import Recipe
 
 RecipeName = Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")]
 Settings = Annotated[
@@ -98,11 +101,9 @@ def reproduce(
     from dialogist.cli.console import note
     from dialogist.config import read_yaml
     from dialogist.errors import nearest
-    from dialogist_lab.data.vocabulary import read_pipeline
-    from dialogist_lab.data_commands import synth, vectors
-    from dialogist_lab.models.pretrained import base_folder
+    from dialogist_lab.data_commands import synth
     from dialogist_lab.recipe import bundled_recipes, read_recipe
-    from dialogist_lab.train_run import MODEL, TOKENIZER, train_recipe
+    from dialogist_lab.train_run import MODEL, train_recipe
     from dialogist_lab.training.run_tracking import ProgressLines
 
     papers = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
@@ -120,27 +121,41 @@ def reproduce(
     for name, system in systems.items():
         if (folder / name / MODEL).exists():
             continue
-        own = system.get("small" if small else "settings", ())
-        base = system.get("recipe", name)
-        chosen, recipe = [*size["settings"], *own], read_recipe(base, settings or ())
-        if recipe.continues is not None:
-            chosen.append(f"start={folder / recipe.continues}")
-        if recipe.vectors is not None and not (data / recipe.vectors.path).exists():
-            chosen.append(f"vectors.path={(made := (folder / 'vectors.txt').resolve())}")
-            if not made.exists():
-                vectors([data / file for file in plan["vectors"]], made)
-        if "base" in system:
-            place = base_folder(system["base"], data, folder / "bases")
-            prefix = read_pipeline(place / TOKENIZER).encode(
-                system["task"], add_special_tokens=False
-            )
-            chosen += [f"model.path={place}", f"tokenizer.path={place / TOKENIZER}"]
-            chosen.append(f"model.prefix={prefix.ids}")
+        base, given = system.get("recipe", name), settings or []
+        begun = _starts(system, read_recipe(base, given), plan, data, folder)
+        sized = [*size["settings"], *system.get("small" if small else "settings", ())]
+        recipe = read_recipe(base, [*sized, *begun, *given])
         note(f"{name}: training")
-        recipe, reporter = read_recipe(base, [*chosen, *(settings or [])]), ProgressLines(quiet)
-        train_recipe(recipe, data, folder / name, torch.device(device), reporter, resume=True)
+        reporter, place = ProgressLines(quiet), torch.device(device)
+        train_recipe(recipe, data, folder / name, place, reporter, resume=True)
     report_paper(plan, folder, data / plan["dev"], size.get("dialogues"))
     return 0
+
+
+def _starts(
+    system: Mapping[str, Any], recipe: "Recipe", plan: Mapping[str, Any], data: Path, folder: Path
+) -> list[str]:
+    """Settings that name what a system of a paper starts from; what is missing of it is made."""
+    from dialogist_lab.data.vocabulary import read_pipeline
+    from dialogist_lab.data_commands import vectors
+    from dialogist_lab.models.pretrained import base_folder
+    from dialogist_lab.train_run import TOKENIZER
+
+    settings = []
+    if recipe.continues is not None:
+        settings.append(f"start={folder / recipe.continues}")
+    if recipe.vectors is not None and not (data / recipe.vectors.path).exists():
+        file = (folder / "vectors.txt").resolve()
+        if not file.exists():
+            vectors([data / name for name in plan["vectors"]], file)
+        settings.append(f"vectors.path={file}")
+    if "base" in system:
+        place = base_folder(system["base"], data, folder / "bases")
+        pipeline = read_pipeline(place / TOKENIZER)
+        prefix = pipeline.encode(system["task"], add_special_tokens=False).ids
+        settings += [f"model.path={place}", f"tokenizer.path={place / TOKENIZER}"]
+        settings.append(f"model.prefix={prefix}")
+    return settings
 
 
 def report_paper(plan: Mapping[str, Any], folder: Path, on: Path, limit: int | None) -> None:

@@ -228,15 +228,15 @@ class Coder:
         self, what: str, examples: Iterable[Example], reporter: ProgressLines
     ) -> list[EncodedPair]:
         """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
-        encoded = [self.encode(example) for example in examples if example.targets]
-        cut = [one for one in encoded if one.tokens_read < one.tokens]
-        lost = sum(one.tokens - one.tokens_read for one in cut)
-        summaries = sum(one.summaries_cut for one in encoded)
+        dialogues = [self.encode(example) for example in examples if example.targets]
+        cut = [dialogue for dialogue in dialogues if dialogue.tokens_read < dialogue.tokens]
+        lost = sum(dialogue.tokens - dialogue.tokens_read for dialogue in cut)
+        summaries = sum(dialogue.summaries_cut for dialogue in dialogues)
         reporter.note(
-            f"{what}: {len(encoded):,} dialogues; {len(cut):,} exceed the source limit and lose "
+            f"{what}: {len(dialogues):,} dialogues; {len(cut):,} exceed the source limit and lose "
             f"{lost:,} tokens; {summaries:,} summaries are cut"
         )
-        return [pair for one in encoded if one.tokens_read for pair in one.pairs]
+        return [pair for dialogue in dialogues if dialogue.tokens_read for pair in dialogue.pairs]
 
 
 @torch.no_grad()
@@ -258,15 +258,14 @@ def _take_weights(model: Generator, run: Path) -> None:
 
     Raises ModelError: there are none, or one has another shape.
     """
-    theirs = read_weights(run)
-    own = dict(model.named_parameters())
-    both = own.keys() & theirs.keys()
-    wrong = [name for name in both if own[name].shape != theirs[name].shape]
-    if wrong or not both:
+    weights, parameters = read_weights(run), dict(model.named_parameters())
+    shared = weights.keys() & parameters.keys()
+    wrong = [name for name in shared if weights[name].shape != parameters[name].shape]
+    if wrong or not shared:
         what = f"the weight '{wrong[0]}' has another shape" if wrong else "no weight fits"
         raise ModelError(f"{run}: is no start for this model: {what}")
-    for name in both:
-        own[name].copy_(theirs[name])
+    for name in shared:
+        parameters[name].copy_(weights[name])
 
 
 def read_weights(run: Path) -> dict[str, Tensor]:
@@ -298,14 +297,14 @@ def use_vectors(model: Generator, tokenizer: Tokenizer, path: Path, seed: int) -
     tables = dict.fromkeys(m for m in model.modules() if isinstance(m, nn.Embedding))
     width = next(iter(tables)).embedding_dim
     words = tokenizer.words
-    wanted = {form for w in words if w is not None for form in (w, w.lower())}
+    spellings = {form for w in words if w is not None for form in (w, w.lower())}
     rows: dict[str, list[float]] = {}
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 word, *numbers = line.rstrip().rsplit(" ", width)
-                if word in wanted and word not in rows and len(numbers) == width:
+                if word in spellings and word not in rows and len(numbers) == width:
                     rows[word] = [float(number) for number in numbers]
     except (OSError, ValueError) as error:
         raise DataError(f"vectors: {path}: cannot be read: {error}") from None
@@ -314,15 +313,16 @@ def use_vectors(model: Generator, tokenizer: Tokenizer, path: Path, seed: int) -
     table = np.array(list(rows.values()), dtype=np.float32)
     shape = (len(words), width)
     drawn = np.random.default_rng(seed).normal(table.mean(), table.std(), shape)
-    matrix, found = drawn.astype(np.float32), 0
-    for index, spelled in enumerate(words):
-        row = None if spelled is None else rows.get(spelled, rows.get(spelled.lower()))
-        if row is not None:
-            matrix[index] = row
-            found += 1
+    matrix = drawn.astype(np.float32)
+    matches = {
+        index: row
+        for index, word in enumerate(words)
+        if word is not None and (row := rows.get(word, rows.get(word.lower()))) is not None
+    }
+    matrix[list(matches)] = list(matches.values())
     for module in tables:
         module.weight.copy_(torch.from_numpy(matrix) * (module.weight.std() / float(table.std())))
-    return f"vectors: {found:,} of {len(words):,} rows have one"
+    return f"vectors: {len(matches):,} of {len(words):,} rows have one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,27 +376,25 @@ class TrainedModel:
         coder = Coder(self.recipe, self.preparation, self.tokenizer)
         examples = [self.preparation.prepare(dialogue) for dialogue in dialogues]
         encoded = [coder.encode(example) for example in examples]
-        found: dict[int, Hypothesis] = {}
+        hypotheses = [Hypothesis((), 0.0, 0.0, True)] * len(encoded)
         by_length = sorted(
-            (i for i, one in enumerate(encoded) if one.tokens_read),
+            (i for i, dialogue in enumerate(encoded) if dialogue.tokens_read),
             key=lambda i: len(encoded[i].pairs[0].source),
         )
+        symbols, decoding = self.tokenizer.symbols, options or self.recipe.decoding
         for start in range(0, len(by_length), _TOGETHER):
             places = by_length[start : start + _TOGETHER]
-            pairs = [encoded[i].pairs[0] for i in places]
-            batch = collate(pairs, self.tokenizer.symbols).to(self.device)
-            decoding = options or self.recipe.decoding
-            hypotheses = self.model.generate(batch, decoding, self.tokenizer.symbols)
-            found |= dict(zip(places, hypotheses, strict=True))
-        nothing = Hypothesis((), 0.0, 0.0, True)
+            batch = collate([encoded[i].pairs[0] for i in places], symbols).to(self.device)
+            best = self.model.generate(batch, decoding, symbols)
+            for place, hypothesis in zip(places, best, strict=True):
+                hypotheses[place] = hypothesis
         written = []
-        for place, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-            hypothesis = found.get(place, nothing)
+        for example, dialogue, hypothesis in zip(examples, encoded, hypotheses, strict=True):
             bounds = pairwise((0, *hypothesis.ends))
             cut = [hypothesis.tokens, *(hypothesis.tokens[a:b] for a, b in bounds)]
-            decoded = (self.tokenizer.decode(tokens, one.unknown) for tokens in cut)
+            decoded = (self.tokenizer.decode(tokens, dialogue.unknown) for tokens in cut)
             text, *parts = (self.preparation.restore(text, example).strip() for text in decoded)
-            written.append(Written(text, tuple(parts), hypothesis, example, one))
+            written.append(Written(text, tuple(parts), hypothesis, example, dialogue))
         return written
 
     def planned(self, written: Written) -> list[tuple[str, str]]:

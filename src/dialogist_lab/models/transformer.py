@@ -112,9 +112,9 @@ class Transformer(Generator):
         super().__init__()
         self.config = config
         width, shape = config.d_model, config.layer_shape()
-        own = config.embedding or width
-        source = MappedEmbedding(vocabulary, own, width)
-        target = source if config.share_embeddings else MappedEmbedding(vocabulary, own, width)
+        sizes = vocabulary, config.embedding or width, width
+        source = MappedEmbedding(*sizes)
+        target = source if config.share_embeddings else MappedEmbedding(*sizes)
         self.source = TokenEmbedding(source, config.source_positions, width, config.dropout)
         self.target = TokenEmbedding(target, config.target_positions, width, config.dropout)
         self.encoder = TransformerEncoder(config.encoder_layers, shape)

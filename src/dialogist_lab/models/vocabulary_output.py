@@ -117,12 +117,12 @@ class _TokenLogProbs(torch.autograd.Function):
         if not bool(used.all()):
             p *= used[:, None]
         # The target's own entry is 1 - p, which bf16 cannot hold when p is close to 1.
-        own = of_target - total * target.exp()
+        entry = of_target - total * target.exp()
         if of_mean is not None:
             share = of_mean / p.shape[1]
             p += (share / scale)[:, None].to(p.dtype)
-            own = own + share
-        p[torch.arange(len(targets), device=targets.device), targets] = (own / scale).to(p.dtype)
+            entry = entry + share
+        p[torch.arange(len(targets), device=targets.device), targets] = (entry / scale).to(p.dtype)
         scale = scale[:, None].to(p.dtype)
         d_hidden = (p @ w) * scale
         d_weight = p.t() @ (hidden * scale)
@@ -135,13 +135,13 @@ def _log_of_targets(p: Tensor, targets: Tensor) -> Tensor:
 
     In bf16 nothing is between 1 and 0.996: there, what the others have says how far it is from 1.
     """
-    own = p.gather(1, targets).squeeze(1).float()
-    found = own.clamp(min=torch.finfo(torch.float32).tiny).log()
-    sure = (own > 0.5).nonzero()[:, 0]
+    probs = p.gather(1, targets).squeeze(1).float()
+    logs = probs.clamp(min=torch.finfo(torch.float32).tiny).log()
+    sure = (probs > 0.5).nonzero()[:, 0]
     if p.dtype != torch.float32 and len(sure):
         others = p[sure].scatter(1, targets[sure], 0).sum(dim=1, dtype=torch.float32)
-        found[sure] = torch.log1p(-others.clamp(max=0.9))
-    return found
+        logs[sure] = torch.log1p(-others.clamp(max=0.9))
+    return logs
 
 
 @dataclass(frozen=True, slots=True)
