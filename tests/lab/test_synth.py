@@ -57,7 +57,6 @@ def test_it_is_a_stream():
         {"pairs": MOST_PAIRS + 1},
         {"pairs": 1, "start": MOST_PAIRS},
         {"pairs": 1, "seed": -1},
-        {"pairs": 1, "part": "Test"},
     ],
 )
 def test_bad_calls(bad):

@@ -54,6 +54,7 @@ _RAMBLES = (0, 1, 2, 3, 4)  # ... with so much about other things
 _GREETED = 0.85
 _INTERRUPTED = 0.2  # share of small talk that breaks into something
 _REPEATED = 0.25  # share of what fills a dialogue up that repeats something
+_AGAIN = {role: grammar.wordings(texts) for role, texts in grammar.TALK["repeat"].items()}
 
 
 def generate_pairs(
@@ -65,11 +66,8 @@ def generate_pairs(
     the summary (``entities``), those that were corrected (``superseded``), stances given up
     (``contradicted``), the ``issue`` and the ``combination`` of templates.
 
-    Raises UsageError: a number is negative or beyond what the unique values last for, or the part
-    is unknown.
+    Raises UsageError: a number is negative or beyond what the unique values last for.
     """
-    if part not in PARTS:
-        raise UsageError(f"split '{part}': there are {', '.join(PARTS)}")
     if min(pairs, start, seed) < 0:
         raise UsageError(f"{pairs} pairs from {start} on, seed {seed}: give 0 or more of each")
     if start + pairs > MOST_PAIRS:
@@ -104,21 +102,21 @@ def _pair(index: int, seed: int, part: CorpusPart) -> Dialogue:
         parts = word_parts(draw, plan, choices, shared)
         composer = Composer(draw, plan, shared)
         turns = composer.compose(parts)
-        values = {
-            (slot, value): None
-            for part_ in parts
-            for local in (part_.local, *part_.details.values())
+        values = dict.fromkeys(
+            (slot, value)
+            for wording in parts
+            for local in (wording.local, *wording.details.values())
             for slot, value in local.items()
             if slot not in given
-        }
+        )
         return Dialogue(
             tuple(Utterance(_ROLES[role], text, _ROLES[role]) for role, text in turns),
             id=f"synth-en-{seed}-{part}-{index}",
-            references=(" ".join(part_.text for part_ in parts),),
+            references=(" ".join(wording.text for wording in parts),),
             metadata={
                 "issue": plan.issue,
                 "key_points": list(plan.labels),
-                "topics": [[part_.label, part_.text] for part_ in parts],
+                "topics": [[wording.label, wording.text] for wording in parts],
                 "entities": [[slot, value] for slot, value in values],
                 "superseded": [[slot, value] for slot, value in composer.superseded],
                 "contradicted": list(composer.contradicted),
@@ -259,16 +257,13 @@ class Composer:
 
     def _repeat(self) -> int:
         """Have something said again; how many turns that takes."""
-        phrases = {
-            role: [w for text in each for w in grammar.expand(text)] for role, each in _REPEAT
-        }
         if self._repeatable and self.draw.chance(0.5):
             event, part = self.draw.pick(self._repeatable)
             said = self._said(part.content, part.local)
-            again = self.draw.pick(phrases["agent"]) + said
-            event.turns.extend([("U", self.draw.pick(phrases["pardon"])), ("A", again)])
+            again = self.draw.pick(_AGAIN["agent"]) + said
+            event.turns.extend([("U", self.draw.pick(_AGAIN["pardon"])), ("A", again)])
             return 2
-        again = self.draw.pick(phrases["user"]) + self._opening()
+        again = self.draw.pick(_AGAIN["user"]) + self._opening()
         self._add(self.draw.between(0.4, 0.9), [("U", again)])
         return 1
 
@@ -284,9 +279,7 @@ class Composer:
         return turns
 
     def _lead(self, label: str) -> str:
-        return self.draw.pick(
-            [words for text in grammar.FRAMES["lead"][label] for words in grammar.expand(text)]
-        )
+        return self.draw.pick(grammar.wordings(grammar.FRAMES["lead"][label]))
 
     def _opening(self) -> str:
         return self.draw.pick(self.draw.pick(self._openings)).format_map(self.shared)
@@ -306,6 +299,3 @@ class Composer:
         event = _Event(at, turns)
         self._events.append(event)
         return event
-
-
-_REPEAT = tuple(grammar.TALK["repeat"].items())

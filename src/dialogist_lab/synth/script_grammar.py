@@ -6,7 +6,7 @@ the dialogue and how the summary writes it, and ``A> ... // U> ...`` are turns o
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import blake2b
@@ -109,6 +109,11 @@ def expand(text: str) -> Variants:
     return tuple("".join(chosen) for chosen in product(*choices))
 
 
+def wordings(texts: Iterable[str]) -> list[str]:
+    """Every wording of several templates, in order."""
+    return [wording for text in texts for wording in expand(text)]
+
+
 @cache
 def line_of(text: str) -> ScriptLine:
     """A template's wordings; ValueError where they differ in their slots: a value could be lost."""
@@ -126,6 +131,11 @@ def said_of(text: str) -> Variants:
 def written_of(text: str) -> ScriptLine:
     """How the summary writes it; ``text`` itself where nothing is said."""
     return line_of(text.partition(" => ")[2] or text)
+
+
+def notes_of(label: str) -> Sequence[str]:
+    """The templates of a key point's sub-summary."""
+    return FRAMES["note"].get(label) or POINTS[label]["note"]  # type: ignore[no-any-return]
 
 
 @cache

@@ -182,11 +182,10 @@ def choose_templates(draw: RandomDraw, plan: DialoguePlan) -> list[TemplateChoic
                 number = (number + 1) % len(pool)  # two Solutions are different ones
             content = pool[number]
             used.add(content)
-        lines = grammar.FRAMES["note"].get(label) or grammar.POINTS[label]["note"]
-        line = draw.below(len(lines))
-        choices.append(
-            TemplateChoice(content, line, draw.below(len(grammar.line_of(lines[line]).variants)))
-        )
+        notes = grammar.notes_of(label)
+        line = draw.below(len(notes))
+        variant = draw.below(len(grammar.line_of(notes[line]).variants))
+        choices.append(TemplateChoice(content, line, variant))
     return choices
 
 
@@ -194,12 +193,12 @@ def combination_of(plan: DialoguePlan, choices: Sequence[TemplateChoice]) -> int
     """The templates of the question and its neighbour, as a number of 64 bits."""
     start = plan.labels.index("Question description")
     beside = start + 1 if start + 1 < len(choices) else start - 1
-    said: list[object] = ["en", plan.issue]
+    templates: list[object] = ["en", plan.issue]
     for position in (start, beside) if beside >= 0 else (start,):
         content = choices[position].content
         written = grammar.written_of(content).variants[0] if content else ""
-        said += [plan.labels[position], written, choices[position].line]
-    return seed_of(repr(said))
+        templates += [plan.labels[position], written, choices[position].line]
+    return seed_of(repr(templates))
 
 
 def word_parts(
@@ -209,24 +208,19 @@ def word_parts(
     parts = []
     for label, (content, number, variant) in zip(plan.labels, choices, strict=True):
         local = Local(shared)
-        line = grammar.line_of(
-            (grammar.FRAMES["note"].get(label) or grammar.POINTS[label]["note"])[number]
-        )
+        line = grammar.line_of(grammar.notes_of(label)[number])
         note, size = line.variants[variant], line.size
         if content:
             written = grammar.written_of(content)
             note, size = note.replace("{}", written.variants[0]), size + written.size
         exchanges = () if content else grammar.exchanges_for(label, number)
         parts.append(WordingPart(label, [note.format_map(local)], local, size, content, exchanges))
-    about = plan.about
-    own = [*about["details"], *(grammar.FRAMES["more"]["Ride"] if about["ride"] else ())]
+    about, more = plan.about, grammar.FRAMES["more"]
+    details = [*about["details"], *(more["Ride"] if about["ride"] else ())]
     further = {
-        i: [
-            *(own if part.label == "Question description" else ()),
-            *grammar.FRAMES["more"][part.label],
-        ]
+        i: [*(details if part.label == "Question description" else ()), *more[part.label]]
         for i, part in enumerate(parts)
-        if part.label in grammar.FRAMES["more"]
+        if part.label in more
     }
     unused = {i: list(contents) for i, contents in further.items()}
     longest = 1_000 if draw.chance(_LONGER) else _LONGEST
@@ -246,10 +240,10 @@ def word_parts(
         part.size += size
         words += size
     for i, contents in further.items():  # in the summary they stand in the templates' order
-        details = parts[i].details
+        chosen = parts[i].details
         parts[i].sentences += [
-            grammar.written_of(content).variants[0].format_map(details[content])
+            grammar.written_of(content).variants[0].format_map(chosen[content])
             for content in contents
-            if content in details
+            if content in chosen
         ]
     return parts
