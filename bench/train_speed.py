@@ -28,18 +28,19 @@ BATCH = 64
 
 def write_arrays(data: Path, path: Path, rows: int = 4000) -> None:
     """The first rows of DialogSum train as the recipe encodes them, padded with 0."""
+    from dialogist_lab.data.batching import encode
     from dialogist_lab.data.preparation import Preparation
     from dialogist_lab.data.vocabulary import Tokenizer
     from dialogist_lab.recipe import read_recipe
-    from dialogist_lab.train_run import Coder, ProgressLines, read_sets, tokenizer_texts
+    from dialogist_lab.train_run import ProgressLines, read_sets, tokenizer_texts
 
     recipe = read_recipe("dialogsum-report-1")
     preparation = Preparation(recipe.preparation)
     dialogues = read_sets(recipe.data.train, data, ProgressLines(quiet=True))
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
     tokenizer: Tokenizer = recipe.tokenizer.build(tokenizer_texts(examples))
-    coder = Coder(recipe, preparation, tokenizer)
-    pairs = [pair for e in examples[:rows] for pair in coder.encode(e).pairs]
+    limits = recipe.preparation.limits
+    pairs = [pair for e in examples[:rows] for pair in encode(e, tokenizer, limits).pairs]
     source = np.zeros((len(pairs), 150), np.int32)
     target = np.zeros((len(pairs), 50), np.int32)
     for row, pair in enumerate(pairs):

@@ -145,12 +145,12 @@ def _train(
             first.save(temporary)
     processes.gathered(0)  # the others wait for the tokenizer
     tokenizer = Tokenizer(read_pipeline(run / TOKENIZER))
-    coder = Coder(recipe, preparation, tokenizer)
-    train = TrainingData(coder.pairs("train", examples, reporter), tokenizer.symbols)
-    held_out = preparation.prepare_all(dev, kept)
-    dev_data = TrainingData(coder.pairs("dev", held_out, reporter), tokenizer.symbols)
     torch.manual_seed(recipe.training.seed)
     model = recipe.model.build(len(tokenizer)).to(device)
+    trained = TrainedModel(recipe, preparation, tokenizer, model, device)
+    train = TrainingData(trained.pairs("train", examples, reporter), tokenizer.symbols)
+    held_out = preparation.prepare_all(dev, kept)
+    dev_data = TrainingData(trained.pairs("dev", held_out, reporter), tokenizer.symbols)
     if recipe.start is not None:
         _take_weights(model, Path(recipe.start))
     if recipe.vectors is not None:
@@ -160,7 +160,6 @@ def _train(
     reporter.note(f"{weights:,} parameters, vocabulary {len(tokenizer):,}")
     trainer = Trainer(model, recipe.objective, train, recipe.training, run, reporter)
     measured = [d for d in dev if d.references][: recipe.validation.dev_examples]
-    trained = TrainedModel(recipe, preparation, tokenizer, model, device)
 
     def validate(epoch: int) -> Validation:
         metrics: dict[str, float] = {}
@@ -210,33 +209,6 @@ def read_sets(sets: Sequence[DataSet], folder: Path, reporter: ProgressLines) ->
         yield from islice((d for d in held if d.id not in excluded), data.first)
         if bad:
             reporter.note(f"{path}: {len(bad)} bad records left out, the first: {bad[0]}")
-
-
-class Coder:
-    """Dialogues to ids by a recipe."""
-
-    def __init__(self, recipe: Recipe, preparation: Preparation, tokenizer: Tokenizer) -> None:
-        self.limits, self.tokenizer = recipe.preparation.limits, tokenizer
-        self.labels = () if preparation.pack is None else tuple(preparation.pack.labels)
-        self.apart = recipe.preparation.unknown == "copied"
-
-    def encode(self, example: Example) -> Encoded:
-        """A prepared dialogue as ids, within the limits."""
-        return encode(example, self.tokenizer, self.limits, self.labels, self.apart)
-
-    def pairs(
-        self, what: str, examples: Iterable[Example], reporter: ProgressLines
-    ) -> list[EncodedPair]:
-        """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
-        dialogues = [self.encode(example) for example in examples if example.targets]
-        cut = [dialogue for dialogue in dialogues if dialogue.tokens_read < dialogue.tokens]
-        lost = sum(dialogue.tokens - dialogue.tokens_read for dialogue in cut)
-        summaries = sum(dialogue.summaries_cut for dialogue in dialogues)
-        reporter.note(
-            f"{what}: {len(dialogues):,} dialogues; {len(cut):,} exceed the source limit and lose "
-            f"{lost:,} tokens; {summaries:,} summaries are cut"
-        )
-        return [pair for dialogue in dialogues if dialogue.tokens_read for pair in dialogue.pairs]
 
 
 @torch.no_grad()
@@ -365,6 +337,26 @@ class TrainedModel:
         place = device or torch.device("cpu")
         return cls(recipe, preparation, tokenizer, model.to(place), place)
 
+    def encode(self, example: Example) -> Encoded:
+        """A prepared dialogue as ids, within the limits."""
+        options, pack = self.recipe.preparation, self.preparation.pack
+        labels = () if pack is None else tuple(pack.labels)
+        return encode(example, self.tokenizer, options.limits, labels, options.unknown == "copied")
+
+    def pairs(
+        self, what: str, examples: Iterable[Example], reporter: ProgressLines
+    ) -> list[EncodedPair]:
+        """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
+        dialogues = [self.encode(example) for example in examples if example.targets]
+        cut = [dialogue for dialogue in dialogues if dialogue.tokens_read < dialogue.tokens]
+        lost = sum(dialogue.tokens - dialogue.tokens_read for dialogue in cut)
+        summaries = sum(dialogue.summaries_cut for dialogue in dialogues)
+        reporter.note(
+            f"{what}: {len(dialogues):,} dialogues; {len(cut):,} exceed the source limit and lose "
+            f"{lost:,} tokens; {summaries:,} summaries are cut"
+        )
+        return [pair for dialogue in dialogues if dialogue.tokens_read for pair in dialogue.pairs]
+
     def write(
         self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
     ) -> list[Written]:
@@ -373,9 +365,8 @@ class TrainedModel:
         A dialogue without a token has an empty text.
         """
         self.model.eval()
-        coder = Coder(self.recipe, self.preparation, self.tokenizer)
         examples = [self.preparation.prepare(dialogue) for dialogue in dialogues]
-        encoded = [coder.encode(example) for example in examples]
+        encoded = [self.encode(example) for example in examples]
         hypotheses = [Hypothesis((), 0.0, 0.0, True)] * len(encoded)
         by_length = sorted(
             (i for i, dialogue in enumerate(encoded) if dialogue.tokens_read),
