@@ -15,7 +15,7 @@ Shapes, for the whole laboratory:
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -282,8 +282,7 @@ def config_of_kind(base: type[_C], kinds: Mapping[str, str], default: str) -> Ca
         if kind not in kinds:
             hint = nearest(str(kind), kinds)
             raise ValueError(f"unknown kind '{kind}'{hint} (there are: {', '.join(kinds)})")
-        module, _, name = kinds[kind].partition(":")
-        config: type[_C] = getattr(import_module(module), name)
+        config: type[_C] = resolve_name(kinds[kind])
         return config.model_validate(values)
 
     return make

@@ -68,15 +68,15 @@ class PretrainedConfig(ModelConfig):
 
         Raises ModelError: ``path`` is no folder of a model.
         """
-        return self.model_copy(update={"architecture": self._theirs().to_dict()})
+        return self.model_copy(update={"architecture": self._network_config().to_dict()})
 
     def check(self, limits: RecipeLimits) -> Iterator[str]:
         """What its positions hold, where the folder is at hand."""
         if self.architecture is None and not Path(self.path or "").is_dir():
             return
-        theirs = self._theirs()
-        theirs = getattr(theirs, "encoder", theirs)
-        most = getattr(theirs, "max_position_embeddings", None)
+        network = self._network_config()
+        encoder = getattr(network, "encoder", network)
+        most = getattr(encoder, "max_position_embeddings", None)
         most = most and most - len(self.prefix)
         if most and (limits.longest_source is None or limits.longest_source > most):
             yield f"preparation.limits.source_tokens must be at most {most}: the model's positions"
@@ -90,12 +90,12 @@ class PretrainedConfig(ModelConfig):
         quiet.set_verbosity_error()
         quiet.disable_progress_bar()
         if self.architecture is not None and not Path(self.path or "").is_dir():
-            network = transformers.AutoModelForSeq2SeqLM.from_config(self._theirs())
+            network = transformers.AutoModelForSeq2SeqLM.from_config(self._network_config())
         else:
             network = self._read()
         return Pretrained(self, network, vocabulary)
 
-    def _theirs(self) -> Any:
+    def _network_config(self) -> Any:
         """The network's configuration; of an encoder, that of the encoder-decoder it becomes."""
         if self.architecture is not None:
             given = {k: v for k, v in self.architecture.items() if k != "model_type"}
@@ -104,12 +104,12 @@ class PretrainedConfig(ModelConfig):
             config = transformers.AutoConfig.from_pretrained(self.path, local_files_only=True)
             if config.is_encoder_decoder:
                 return config
-            both = config, deepcopy(config)  # one of them becomes a decoder's
-            return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(*both)
+            decoder = deepcopy(config)  # it becomes a decoder's
+            return transformers.EncoderDecoderConfig.from_encoder_decoder_configs(config, decoder)
 
     def _read(self) -> Any:
         """The network with the weights of ``path``."""
-        config = self._theirs()
+        config = self._network_config()
         with loading(f"{self.path}: is no model that can be trained here"):
             if not (Path(self.path or "") / "model.safetensors").is_file():
                 raise OSError("it has no model.safetensors (convert its pytorch_model.bin)")
@@ -171,14 +171,14 @@ class Pretrained(Generator):
                 if type(child) is nn.Dropout:
                     setattr(module, name, FastDropout(child.p))
         self.network = network
-        self.config, theirs = config, network.config
+        self.config = config
         width = network.get_input_embeddings().embedding_dim
         self.pointer = Pointer(width) if config.pointer else None
         for module in () if self.pointer is None else self.pointer.modules():
             initialise_module(module, "scaled")
-        self._begin = getattr(theirs, "decoder_start_token_id", None)
+        self._begin = getattr(network.config, "decoder_start_token_id", None)
         # T5 and its kin have no begin symbol: ours, the first of each source, is none of theirs.
-        self._skipped = int(not joined and getattr(theirs, "bos_token_id", None) is None)
+        self._skipped = int(not joined and getattr(network.config, "bos_token_id", None) is None)
 
     def encode(
         self, batch: Batch, need_weights: bool = False

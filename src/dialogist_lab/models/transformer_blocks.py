@@ -340,8 +340,8 @@ class DecoderLayer(nn.Module):
         """
         norm3 = self.norm3 or self.norm2
         y = self.norm1(x) if self.pre_norm else x
-        own = self.self_attention.project(y)
-        past = own if cache.past is None else cache.past.append(own)
+        new = self.self_attention.project(y)
+        past = new if cache.past is None else cache.past.append(new)
         attended, block1 = self.self_attention(y, past, visible[0])
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm1(x)
@@ -421,13 +421,14 @@ class TransformerDecoder(nn.Module):
         self, x: Tensor, state: DecoderState, need_weights: bool = False
     ) -> tuple[Tensor, DecoderState, dict[str, Tensor]]:
         """(N, T, D) embedded -> (N, T, D), the new state, and weights under the reports' names."""
-        length, own = x.shape[1], None
+        length, causal = x.shape[1], None
         if length > 1:
-            own = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()[None, None]
+            ones = torch.ones(length, length, dtype=torch.bool, device=x.device)
+            causal = ones.tril()[None, None]
         caches: list[LayerCache] = []
         weights: dict[str, Tensor] = {}
         for i, (layer, cache) in enumerate(zip(self.layers, state.caches, strict=True), start=1):
-            x, cache, (block1, block2) = layer(x, cache, (own, state.visible))
+            x, cache, (block1, block2) = layer(x, cache, (causal, state.visible))
             caches.append(cache)
             if need_weights:
                 weights[f"decoder_layer{i}_block1_self_att"] = block1

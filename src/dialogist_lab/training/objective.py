@@ -52,7 +52,7 @@ OBJECTIVES: dict[str, str] = {
 
 
 class CrossEntropy(Objective):
-    """-log p of the next token over real positions only (report 1, Listing 7).
+    """Cross-entropy of the reference, over real positions only (report 1, Listing 7).
 
     ``label_smoothing``: e mixes the target with the uniform distribution (Szegedy et al. 2016):
     loss = (1 - e) * -log p(target) + e * mean over V of -log p.
