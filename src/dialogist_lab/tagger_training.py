@@ -7,7 +7,7 @@ Names of many cultures are planted in dialogues of our own: ``assets/planted_nam
 them, sentences that name people, and such that do not. In marked dialogues, of many languages,
 writers marked who is named, and whose numbers are somebody's; what no rule finds in the other
 dialogues counts as nobody's number. A minute or two on one core; the weights replace those of
-`dialogist.privacy.name_tagger` and `dialogist.privacy.value_tagger`.
+`dialogist.privacy.taggers` and `dialogist.privacy.taggers`.
 """
 
 import argparse
@@ -26,11 +26,10 @@ import dialogist
 from dialogist import Dialogue, read_dialogues
 from dialogist.language.people import is_first_name, name_mentions
 from dialogist.privacy.masking import turns_that_ask
-from dialogist.privacy.name_tagger import SIZE, TagCandidate, name_candidates
 from dialogist.privacy.packs import privacy_of
 from dialogist.privacy.persons import People, is_person
 from dialogist.privacy.requested import is_ordinary
-from dialogist.privacy.value_tagger import value_candidates
+from dialogist.privacy.taggers import SIZE, TagCandidate, name_candidates, value_candidates
 
 PLANTED = Path(__file__).parent / "assets" / "planted_names.yaml"
 WEIGHTS = Path(dialogist.__file__).parent / "assets" / "privacy"

@@ -13,13 +13,12 @@ from typing import NamedTuple
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
-from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
 from dialogist.privacy.persons import NOBODY, People
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
-from dialogist.privacy.value_tagger import tagged_values
+from dialogist.privacy.taggers import tagged_names, tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")

@@ -13,8 +13,8 @@ from typing import Any
 from dialogist.language.people import NAME_WORDS, NICKNAMES
 from dialogist.language.roles import ROLES, role_of
 from dialogist.language.tokens import SPEAKER_TAG, folded, replaced, word_set, word_table
-from dialogist.privacy.name_tagger import tagged_names
 from dialogist.privacy.requested import is_ordinary
+from dialogist.privacy.taggers import tagged_names
 
 _NAMES = word_table("names")
 _TITLES = word_set(_NAMES["titles"])
