@@ -15,7 +15,7 @@ from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
-from dialogist.privacy.persons import NOBODY, People
+from dialogist.privacy.persons import People
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 from dialogist.privacy.taggers import tagged_names, tagged_values
@@ -112,18 +112,11 @@ class KnownValues:
                     break
 
 
-class KnownData(NamedTuple):
-    """What is known from the rest of a dialogue: its values, and its people by name."""
-
-    values: KnownValues = KnownValues({})
-    people: People = NOBODY
-
-
 class FirstLook(NamedTuple):
     """What the rules find in a text, whatever else is known: the larger part of the work."""
 
-    entities: tuple[EntitySpan, ...]
-    spans: list[EntitySpan]
+    entities: Sequence[EntitySpan]
+    spans: Sequence[EntitySpan]
 
 
 def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
@@ -134,7 +127,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
     text = plain_characters(INVISIBLE.sub("", text))
     before = plain_characters(question)
     if not text.strip() or (not before and _TITLE.fullmatch(text)):
-        return FirstLook((), list(_named(text, privacy, before)))
+        return FirstLook((), _named(text, privacy, before))
     question = request_in(before)
     has_digits = any("0" <= c <= "9" for c in text)
     is_chinese = _HAN.search(text) is not None or _HAN.search(question) is not None
@@ -143,7 +136,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for rule in privacy.rules
         if has_digits >= rule.digits and (is_chinese or rule.language != "zh")
     ]
-    entities = tuple(entities_and_parts(text))
+    entities = entities_and_parts(text)
     moments = Stretches((s.start, s.end) for s in entities if s.kind in ("TIME", "AMOUNT"))
     # Of equal spans the first says the kind.
     spans = [
@@ -184,36 +177,33 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
     )
 
 
-def _named(text: str, privacy: Privacy, question: str) -> Iterator[EntitySpan]:
-    if privacy.names in ("people", "all"):
-        yield from (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, question))
+def _named(text: str, privacy: Privacy, question: str) -> list[EntitySpan]:
+    names = tagged_names(text, question) if privacy.names in ("people", "all") else ()
+    return [EntitySpan(start, end, PERSON) for start, end in names]
 
 
 def find_personal_data(
-    text: str, privacy: Privacy, known: KnownData | None = None, looked: FirstLook | None = None
+    text: str, look: FirstLook, privacy: Privacy, known: KnownValues, people: People
 ) -> list[EntitySpan]:
     """All personal data in a text, from left to right, none overlapping.
 
-    Invisible marks within them are part of them: a number with one is the same number.
+    ``known`` and ``people`` are those of the whole dialogue. Invisible marks within data are part
+    of them: a number with one is the same number.
     """
-    if not text:
-        return []
-    known = known or KnownData()
-    looked = looked or first_look(text, privacy)
     visible: Sequence[int] = ()
     if INVISIBLE.search(text):
         visible = [i for i, c in enumerate(text) if not INVISIBLE.match(c)]
         text = INVISIBLE.sub("", text)
     plain = plain_characters(text)
     # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
-    apart = Stretches((span.start, span.end) for span in looked.entities)
+    apart = Stretches((span.start, span.end) for span in look.entities)
     values = [
         EntitySpan(start, end, kind)
-        for start, end, kind in known.values.matches(plain)
+        for start, end, kind in known.matches(plain)
         if not apart.cuts(start, end)
     ]
     denied = [EntitySpan(start, end, DENIED) for start, end in privacy.denied.mentions(text)]
-    candidates = [*denied, *values, *looked.spans, *_people(text, privacy, known.people)]
+    candidates = [*denied, *values, *look.spans, *_people(text, privacy, people)]
     # "the choir room", though a speaker is called so.
     things = {match.end() for match in _THING.finditer(plain)}
     merged = _merged(

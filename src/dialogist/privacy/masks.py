@@ -13,7 +13,6 @@ from dialogist.language.entities import EntitySpan
 from dialogist.language.tokens import Replaced, folded, replaced
 from dialogist.privacy.finding import (
     FirstLook,
-    KnownData,
     KnownValues,
     Stretches,
     find_personal_data,
@@ -66,14 +65,6 @@ class MaskTable:
     people: tuple[str, ...] = ()
     originals: Mapping[int, str | int | float] = field(default_factory=dict)
     identity: str = ""
-
-    @property
-    def known(self) -> KnownData:
-        """What the dialogue tells about other texts on it."""
-        kinds = {words: mask_kind(mask) for pairs in self.mentions for mask, words in pairs}
-        kinds.update({words: mask_kind(mask) for mask, words in self.values.items()})
-        telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
-        return KnownData(KnownValues(telling), people_of(self.people))
 
     def counts(self) -> Counter[str]:
         """Mentions that were masked in the dialogue, by kind."""
@@ -134,9 +125,8 @@ def mask_texts(
     asked = questions or [""] * len(texts)
     look = cache(partial(first_look, privacy=privacy))  # a speaker's name is a text of each turn
     looked = [look(text, question=before) for text, before in zip(texts, asked, strict=True)]
-    spans = _find(
-        texts, privacy, KnownData(people=people_of(tuple(dict.fromkeys(speakers)))), looked
-    )
+    people = people_of(tuple(dict.fromkeys(speakers)))
+    spans = _find(texts, looked, privacy, {}, people)
     pairs = [
         (text[span.start : span.end], span.kind)
         for text, of in zip(texts, spans, strict=True)
@@ -157,7 +147,7 @@ def mask_texts(
             for words, kind in pairs
             if kind not in (PERSON, NAME, DENIED)
         }
-        spans = _find(texts, privacy, KnownData(KnownValues(telling), people), looked)
+        spans = _find(texts, looked, privacy, telling, people)
     taken = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
     numbering = _Numbering(MaskTable(taken=taken, people=people.names), kinds)
     masked = tuple(map(numbering.mask, texts, spans))
@@ -187,19 +177,28 @@ def mask_more(
     spelled = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
     table = replace(table, taken=table.taken | (spelled - table.values.keys()))
     numbering = _Numbering(table, {})
-    spans = _find(texts, privacy, table.known, [None] * len(texts))
+    kinds = {words: mask_kind(mask) for pairs in table.mentions for mask, words in pairs}
+    kinds |= {words: mask_kind(mask) for mask, words in table.values.items()}
+    telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
+    looks = [first_look(text, privacy) for text in texts]
+    spans = _find(texts, looks, privacy, telling, people_of(table.people))
     return tuple(map(numbering.mask, texts, spans)), numbering.table(table.mentions)
 
 
 def _find(
-    texts: Sequence[str], privacy: Privacy, known: KnownData, looked: Sequence[FirstLook | None]
+    texts: Sequence[str],
+    looks: Sequence[FirstLook],
+    privacy: Privacy,
+    kinds: Mapping[str, str],
+    people: People,
 ) -> list[list[EntitySpan]]:
     """The personal data of texts; a mask is none: "the password is [SECRET_1]"."""
+    known = KnownValues(kinds)
     result = []
-    for text, first in zip(texts, looked, strict=True):
+    for text, look in zip(texts, looks, strict=True):
         masks = Stretches(mask.span() for mask in MASK_PATTERN.finditer(text))
-        found = find_personal_data(text, privacy, known, first)
-        result.append([span for span in found if not masks.holds(span.start, span.end)])
+        spans = find_personal_data(text, look, privacy, known, people)
+        result.append([span for span in spans if not masks.holds(span.start, span.end)])
     return result
 
 
