@@ -81,7 +81,7 @@ SAMPLES = [
 FRAGMENTS = [
     *("order number ", "order ", "plate ", "card ", "call ", "flight ", "尾号", "订单号", "on "),
     *(".", ",", " ", ":", "-", "/", "(", "$", "+", "元", "点", "5", "12", "A", "pm", "次", "\n"),
-    *("\U0010f110", "555-1234", "12345", "AB12 CDE", "1.2.3.4", "a@b.co", "5/12", "May 5", "é"),
+    *("555-1234", "12345", "AB12 CDE", "1.2.3.4", "a@b.co", "5/12", "May 5", "é"),
 ]
 pieces = st.sampled_from([text for text, _, _ in SAMPLES] + FRAGMENTS)
 texts = st.lists(pieces | st.text(string.printable, max_size=3), max_size=8).map("".join)
@@ -157,7 +157,7 @@ def test_entities_do_not_overlap_and_are_of_a_kind(text):
     assert all(span.end <= behind.start for span, behind in pairwise(spans))
     for span in spans:
         assert span.kind in ENTITY_KINDS
-        assert re.search(r"[^\W\U0010f110]", text[span.start : span.end])
+        assert re.search(r"\w", text[span.start : span.end])
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -183,7 +183,7 @@ def test_a_wrong_check_digit_is_no_card_account_or_identity(value):
 ADVERSARIAL = (
     "1|1 |12-|A1-|a.|a.a@|http://|http://!|1:|+1 |((((1|0 |$1,|twenty and |一|3月|2019-|"
     "AB12 |order number is : |plate a|phone 1(|May |flight A|#|号码是|192.168.|1a:2b:|"
-    "DE89 |1 1 1 1-|\U0010f100|order 123-"
+    "DE89 |1 1 1 1-|order 123-"
 )
 
 

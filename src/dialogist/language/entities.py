@@ -5,14 +5,12 @@ Each form is one `Rule`; where two fit the same text, the first in `RULES` says 
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from stdnum import luhn
 from stdnum.iso7064 import mod_11_2, mod_97_10
 from stdnum.us import ssn
-
-from dialogist.language.tokens import replaced
 
 # Checks take the text of a candidate and say yes or no; none fails, whatever the text.
 
@@ -147,15 +145,11 @@ _NUMERIC_DATE = r"[0-9]{1,2}(?P<dash>[-/.])[0-9]{1,2}(?P=dash)(?:(?:19|20)[0-9]{
 # Every quantifier that can meet a long run of text has a bound, and no two neighbouring ones share
 # characters without one, so a text is searched in time proportional to its length.
 
-# Latin letters, digits and private characters border an entity; Chinese characters do not: no
-# spaces there. Private characters stand for entities that are taken already.
-_TAKEN = "\U0010f100"
-_PRIVATE = f"{_TAKEN}-\U0010f1cf"
-_EDGE = f"0-9A-Za-z_{_PRIVATE}"
+# Latin letters and digits border an entity; Chinese characters do not: no spaces there.
+_EDGE = "0-9A-Za-z_"
 BEFORE = f"(?<![{_EDGE}])"
 AFTER = f"(?![{_EDGE}])"
-_NO_FRACTION = f"(?<![0-9{_PRIVATE}][.,:：])"  # not the ".50" of "12.50"
-_ROUNDS = 5  # a second one hardly ever finds anything, further ones are for strange texts
+_NO_FRACTION = "(?<![0-9][.,:：])"  # not the ".50" of "12.50"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,31 +195,18 @@ def find_entities(text: str, known: re.Pattern[str] | None = None) -> list[Entit
     if known is not None:
         rules = [Rule("ORDER", known), *rules]
     spans: list[EntitySpan] = []
-    for _ in range(_ROUNDS):
-        sweep = list(_sweep(text, rules))
-        if not sweep:
-            break
-        spans += sweep
-        # What lies between two entities is looked at again with these out of the way.
-        taken = ((span.start, span.end, _TAKEN * (span.end - span.start)) for span in sweep)
-        text = replaced(text, taken).text
-    return sorted(spans, key=lambda span: span.start)
-
-
-def _sweep(text: str, rules: Sequence[Rule]) -> Iterator[EntitySpan]:
     # The next match of each rule is kept, so no part of the text is searched twice.
     upcoming = [(rule, rule.search(text, 0)) for rule in rules]
-    while True:
-        upcoming = [(rule, span) for rule, span in upcoming if span is not None]
-        if not upcoming:
-            return
+    while following := [span for _, span in upcoming if span is not None]:
         # `min` takes the first rule of equals.
-        best = min((s for _, s in upcoming if s), key=lambda span: (span.start, -span.end))
-        yield best
+        best = min(following, key=lambda span: (span.start, -span.end))
+        spans.append(best)
         upcoming = [
-            (rule, span if span and span.start >= best.end else rule.search(text, best.end))
+            (rule, span if span.start >= best.end else rule.search(text, best.end))
             for rule, span in upcoming
+            if span is not None
         ]
+    return spans
 
 
 def _plain(
@@ -244,7 +225,7 @@ def _after(
     kind: str, cue: str, value: str, check: Callable[[str], bool] | None = None, glue: str = _GLUE
 ) -> Rule:
     """A value that a word before it tells."""
-    pattern = f"(?<![A-Za-z{_PRIVATE}](?=[a-z]))(?:{cue}){glue}(?P<v>{value}){AFTER}"
+    pattern = f"(?<![A-Za-z](?=[a-z]))(?:{cue}){glue}(?P<v>{value}){AFTER}"
     return Rule(kind, re.compile(pattern, re.I), check, cued=True)
 
 
@@ -354,7 +335,7 @@ _FLIGHT_CUE = "(?:flights?(?![a-z])|航班)"
 _CARD_CUE = f"(?:(?:credit |debit |bank )?card|银行卡|信用卡|卡号|卡)(?:{_NUMBER})?"
 _CARD_END = r"(?:ending|ends)(?: (?:in|with))?|last (?:four|4)(?: digits)?|尾号|后四位"
 _DATE_CUE = "on|by|until|till|before|after|since|from|through"
-_NEAR = f"[^.!?。！？{_PRIVATE}]{{0,24}}?{BEFORE}"  # "my car is the red one, AB12 CDE"
+_NEAR = f"[^.!?。！？]{{0,24}}?{BEFORE}"  # "my car is the red one, AB12 CDE"
 
 RULES = (
     _plain("TIME", _NUMERIC_DATE, _is_day_and_month),
