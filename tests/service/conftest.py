@@ -1,17 +1,20 @@
 """A service in this process, asked through an ASGI client; no socket is opened."""
 
 import asyncio
+import inspect
 import json
 import os
 import socket
 import threading
 import time
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import httpx2
 import pytest
 import sqlalchemy as sa
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 
 from dialogist.records import Draft, WriterOutput
 from dialogist.service import tables
@@ -62,6 +65,12 @@ class Service:
     def queue(self):
         return self.app.state.service.queue
 
+    @contextmanager
+    def blocking(self, key=None, **headers):
+        """The same without ``await``, where it is `serving`."""
+        with self.portal.wrap_async_context_manager(self.client(key, **headers)) as client:
+            yield BlockingClient(client, self.portal)
+
     def client(self, key=None, **headers):
         """A client with a key ("": without one)."""
         if key != "":
@@ -91,27 +100,52 @@ def ask(engine, conversation, writer="highlights", load=None, **settings):
     return asyncio.run(all_of_it())
 
 
-def wait_for(condition):
-    for _ in range(2000):
-        if condition():
-            return
+class BlockingClient:
+    """A client of a service in another thread, for tests that ask one thing after the other."""
+
+    def __init__(self, client, portal):
+        self._client, self._portal = client, portal
+
+    def __getattr__(self, name):
+        value = getattr(self._client, name)
+        if not inspect.iscoroutinefunction(value):
+            return value
+        return lambda *given, **more: self._portal.call(partial(value, *given, **more))
+
+
+@contextmanager
+def serving(engine, writer="highlights", load=None, **settings):
+    """A service whose clients need no ``await``."""
+    with start_blocking_portal() as portal:
+        started = running(engine, writer, load, **settings)
+        with portal.wrap_async_context_manager(started) as service:
+            service.portal = portal
+            yield service
+
+
+@contextmanager
+def asking(engine, writer="highlights", load=None, **settings):
+    """A client with all scopes of a service."""
+    with serving(engine, writer, load, **settings) as service, service.blocking() as client:
+        yield client
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 async def until(condition):
     await asyncio.to_thread(wait_for, condition)
 
 
-async def finished(client, path):
+def finished(client, path):
     """The status of a stored batch when it is done, and its results."""
-    for _ in range(1000):
-        status = (await client.get(path)).json()
-        if status["status"] == "done":
-            lines = (await client.get(f"{path}/results")).text.splitlines()
-            return status, [json.loads(line) for line in lines]
-        await asyncio.sleep(0.01)
-    raise AssertionError(status)
+    wait_for(lambda: client.get(path).json()["status"] == "done")
+    lines = client.get(f"{path}/results").text.splitlines()
+    return client.get(path).json(), [json.loads(line) for line in lines]
 
 
 @contextmanager

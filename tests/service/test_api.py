@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.service.conftest import ask
+from tests.service.conftest import asking, serving
 from typer.testing import CliRunner
 
 from dialogist import __version__
@@ -28,24 +28,18 @@ def without_timings(summary):
     return {name: value for name, value in summary.items() if name != "timings"}
 
 
-def get(*paths, **keys):
-    """Ask for each path; the replies."""
-
-    async def conversation(service):
-        async with service.client(**keys) as client:
-            return [await client.get(path) for path in paths]
-
-    return conversation
+def get(engine, *paths, key=None, **settings):
+    """The replies of a service on a store to some paths."""
+    with serving(engine, **settings) as service, service.blocking(key) as client:
+        return [client.get(path) for path in paths]
 
 
-def post(path, body, **headers):
-    async def conversation(service):
-        async with service.client(**headers) as client:
-            if isinstance(body, dict):
-                return await client.post(path, json=body)
-            return await client.post(path, content=body)
-
-    return conversation
+def post(engine, path, body, headers=None, **settings):
+    """The reply to a body: a value of JSON, or bytes or text as they are."""
+    with asking(engine, **settings) as client:
+        if isinstance(body, dict):
+            return client.post(path, json=body)
+        return client.post(path, content=body, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -66,21 +60,21 @@ def test_a_reply_is_what_the_command_line_prints(engine, tmp_path, options, flag
     (tmp_path / "call.jsonl").write_text(json.dumps(CALL) + "\n")
     words = ["summarize", str(tmp_path / "call.jsonl"), "--format=json", *flags]
     [printed] = json.loads(CliRunner().invoke(command_line("summarize"), words).stdout)
-    reply = ask(engine, post("/v1/summaries", {**CALL, "options": options}))
+    reply = post(engine, "/v1/summaries", {**CALL, "options": options})
     assert reply.status_code == 200
     assert without_timings(reply.json()) == without_timings(printed)
 
 
 def test_a_transcript_is_read_as_text_with_options_in_the_query(engine):
     query = "/v1/summaries?id=t1&length=short&evidence=false"
-    reply = ask(engine, post(query, TRANSCRIPT, **TEXT))
+    reply = post(engine, query, TRANSCRIPT, TEXT)
     assert reply.status_code == 200
     assert reply.json()["id"] == "t1"
     assert reply.json()["statements"][0]["evidence"] == []
 
 
 def test_a_stream_gives_the_statements_and_then_the_whole(engine):
-    reply = ask(engine, post("/v1/summaries/stream", CALL))
+    reply = post(engine, "/v1/summaries/stream", CALL)
     events = [one.split("\n", 1) for one in reply.text.strip().split("\n\n")]
     names = [name.removeprefix("event: ") for name, _ in events]
     data = [json.loads(text.removeprefix("data: ")) for _, text in events]
@@ -89,19 +83,14 @@ def test_a_stream_gives_the_statements_and_then_the_whole(engine):
 
 
 def test_operators_see_health_readiness_version_model_and_counts(engine):
-    health, ready, version, models = ask(
-        engine, get("/healthz", "/readyz", "/version", "/v1/models")
-    )
+    health, ready, version, models = get(engine, "/healthz", "/readyz", "/version", "/v1/models")
     assert (health.status_code, ready.status_code) == (200, 200)
     assert version.json() == {"dialogist": __version__}
     assert models.json()["data"][0]["id"] == "highlights"
 
-    async def conversation(service):
-        async with service.client() as client:
-            await client.post("/v1/summaries", json=CALL)
-            return (await client.get("/metrics")).text
-
-    text = ask(engine, conversation)
+    with asking(engine) as client:
+        client.post("/v1/summaries", json=CALL)
+        text = client.get("/metrics").text
     assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 1.0' in text
     assert 'dialogist_summaries_total{status="ready"} 1.0' in text
 
@@ -119,7 +108,7 @@ def test_operators_see_health_readiness_version_model_and_counts(engine):
     ],
 )
 def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options, code):
-    reply = ask(engine, post("/v1/summaries", {**CALL, "options": options}))
+    reply = post(engine, "/v1/summaries", {**CALL, "options": options})
     assert reply.status_code == 422
     assert reply.headers["Content-Type"] == "application/problem+json"
     assert reply.json()["code"] == code
@@ -145,34 +134,30 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
     ],
 )
 def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
-    reply = ask(engine, post("/v1/summaries", body))
+    reply = post(engine, "/v1/summaries", body)
     assert (reply.status_code, reply.json()["code"]) == (422, code)
 
 
 def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
     asked = CALL
     profile = {"plan": "Gold", "x": None, "y": {"a": 1}}
-    reply = ask(engine, post("/v1/summaries", {**asked, "profile": profile})).json()
+    reply = post(engine, "/v1/summaries", {**asked, "profile": profile}).json()
     [told] = [one["message"] for one in reply["warnings"] if one["kind"] == "input"]
     assert told.startswith("profile: x, y: not read")
-    assert ask(engine, post("/v1/summaries", {**asked, "profile": None})).status_code == 200
+    assert post(engine, "/v1/summaries", {**asked, "profile": None}).status_code == 200
 
 
 def test_every_example_of_the_description_runs(engine):
-    async def conversation(service):
-        async with service.client() as client:
-            described = (await client.get("/openapi.json")).json()
-            replies = []
-            for path, operations in described["paths"].items():
-                content = operations.get("post", {}).get("requestBody", {}).get("content", {})
-                for kind, one in content.items() if "{" not in path else ():
-                    example = one["example"]
-                    data = example if isinstance(example, str) else json.dumps(example)
-                    headers = {"Content-Type": kind}
-                    replies.append(await client.post(path, content=data, headers=headers))
-            return described, replies
-
-    described, replies = ask(engine, conversation)
+    with asking(engine) as client:
+        described = client.get("/openapi.json").json()
+        replies = []
+        for path, operations in described["paths"].items():
+            content = operations.get("post", {}).get("requestBody", {}).get("content", {})
+            for kind, one in content.items() if "{" not in path else ():
+                example = one["example"]
+                data = example if isinstance(example, str) else json.dumps(example)
+                headers = {"Content-Type": kind}
+                replies.append(client.post(path, content=data, headers=headers))
     routes = {(route.path, *map(str.lower, route.methods)) for route in api.router.routes}
     told = {(path, method) for path, methods in described["paths"].items() for method in methods}
     assert told == routes
@@ -183,29 +168,33 @@ def test_every_example_of_the_description_runs(engine):
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
 
 
-def test_a_key_may_do_what_its_scopes_say(engine):
-    narrow = add_key(engine, "narrow", ["metrics"])
-    [refused, allowed] = ask(engine, get("/v1/models", "/version", key=narrow))
-    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
-    assert allowed.status_code == 200
+SCOPED = {
+    "summaries": ("GET /v1/models", "GET /v1/forms", "GET /openapi.json", "POST /v1/summaries"),
+    "batches": ("POST /v1/batches", "GET /v1/batches/0123456789abcdef"),
+    "reviews": ("GET /v1/reviews", "GET /v1/audit", "GET /v1/deliveries", "POST /v1/feedback"),
+    "forms": ("POST /v1/forms", "DELETE /v1/forms/none"),
+    "metrics": ("GET /version", "GET /metrics"),
+}
+
+
+@pytest.mark.parametrize("scope", SCOPED)
+def test_a_key_may_do_what_its_scopes_say(engine, scope):
+    with serving(engine) as service, service.blocking(add_key(engine, "narrow", [scope])) as client:
+        for needed, routes in SCOPED.items():
+            for route in routes:
+                is_refused = client.request(*route.split()).status_code == 403
+                assert is_refused == (needed != scope), route
 
 
 def test_a_client_of_chats_gets_the_summary_as_the_answer(engine):
     parts = [{"type": "text", "text": TRANSCRIPT}]
     asked = {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": parts}]}
-
-    async def conversation(service):
-        async with service.client() as client:
-            whole = await client.post("/v1/chat/completions", json=asked)
-            pieces = await client.post("/v1/chat/completions", json={**asked, "stream": True})
-            plain = await client.post("/v1/summaries", content=TRANSCRIPT, headers=TEXT)
-            bad = [
-                await client.post("/v1/chat/completions", json=one)
-                for one in ({}, {"messages": []}, {**asked, "n": 2})
-            ]
-            return whole.json(), pieces.text, plain.json(), bad
-
-    whole, pieces, plain, bad = ask(engine, conversation)
+    path = "/v1/chat/completions"
+    with asking(engine) as client:
+        whole = client.post(path, json=asked).json()
+        pieces = client.post(path, json={**asked, "stream": True}).text
+        plain = client.post("/v1/summaries", content=TRANSCRIPT, headers=TEXT).json()
+        bad = [client.post(path, json=b) for b in ({}, {"messages": []}, {**asked, "n": 2})]
     assert whole["choices"][0]["message"]["content"] == plain["text"]
     assert whole["usage"]["prompt_tokens"] == plain["coverage"]["words_read"]
     assert json.dumps(plain["text"], ensure_ascii=False) in pieces
@@ -218,18 +207,18 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
     said = [{"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."}]
     said.append({"speaker": "Bo", "text": "We will refund 40 dollars on Monday."})
     body = {"utterances": said, "options": {"length": "long"}}
-    reply = ask(engine, post("/v1/summaries", body)).json()
+    reply = post(engine, "/v1/summaries", body).json()
     read = "Hello & hi,\nI want to return the shoes."
     assert reply["utterances"][0] == {"speaker": "Ann", "text": read}
     for span in (span for statement in reply["statements"] for span in statement["evidence"]):
         text = reply["utterances"][span["utterance"]]["text"][span["start"] : span["end"]]
         assert any(text in statement["text"] for statement in reply["statements"])
     said[0]["text"] = "Hello, I want to return the shoes."
-    assert "utterances" not in ask(engine, post("/v1/summaries", body)).json()
+    assert "utterances" not in post(engine, "/v1/summaries", body).json()
     said[0]["text"] = "<p>Call me at 415-555-0132, I want to return the shoes.</p>"
     for mask in ("output", "input"):
         masked = {**body, "options": {"length": "long", "mask": mask}}
-        reply = ask(engine, post("/v1/summaries", masked)).json()
+        reply = post(engine, "/v1/summaries", masked).json()
         assert "555-0132" not in json.dumps(reply)
         assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
         [[wish, *_]] = [s["evidence"] for s in reply["statements"] if "return" in s["text"]]
@@ -244,7 +233,7 @@ def test_internal_notes_are_left_out_and_counted(engine):
         {"speaker": "Bo", "text": "We will refund 40 dollars on Friday."},
     ]
     body = {"utterances": said, "options": {"length": "long"}}
-    reply = ask(engine, post("/v1/summaries", body)).json()
+    reply = post(engine, "/v1/summaries", body).json()
     [evidence] = [s["evidence"] for s in reply["statements"] if "refund" in s["text"]]
     assert {one["utterance"] for one in evidence} == {1}
     assert reply["utterances"][1] == {"speaker": "Bo", "text": said[2]["text"]}

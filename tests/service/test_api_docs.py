@@ -5,7 +5,7 @@ import re
 import shlex
 from itertools import pairwise
 
-from tests.service.conftest import ask
+from tests.service.conftest import serving
 from tests.service.test_api import get
 
 from dialogist.service.api import description
@@ -15,7 +15,7 @@ ADDRESS = "http://localhost"
 
 
 def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
-    [shown, closed] = ask(engine, get("/docs")) + ask(engine, get("/docs", key=""))
+    [shown, closed] = get(engine, "/docs") + get(engine, "/docs", key="")
     assert (shown.status_code, closed.status_code) == (200, 401)
     for path, methods in description()["paths"].items():
         for method, route in methods.items():
@@ -31,19 +31,15 @@ def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
 def test_the_calls_run_as_they_are_shown(engine):
     calls = [call for route in documented_routes(ADDRESS) for call in route["calls"]]
 
-    async def conversation(service):
-        statuses = {}
-        async with service.client("") as client:
-            for call in calls:
-                words = shlex.split(call.replace("\\\n", " ").replace("$KEY", service.key))
-                assert words[:2] == ["curl", "-X"]
-                headers = dict(w.split(": ", 1) for f, w in pairwise(words) if f == "-H")
-                body = words[words.index("--data-binary") + 1] if "--data-binary" in words else None
-                if "{" not in words[3]:
-                    reply = await client.request(words[2], words[3], headers=headers, content=body)
-                    statuses[call] = reply.status_code
-        return statuses
-
-    statuses = ask(engine, conversation)
+    statuses = {}
+    with serving(engine) as service, service.blocking("") as client:
+        for call in calls:
+            words = shlex.split(call.replace("\\\n", " ").replace("$KEY", service.key))
+            assert words[:2] == ["curl", "-X"]
+            headers = dict(w.split(": ", 1) for f, w in pairwise(words) if f == "-H")
+            body = words[words.index("--data-binary") + 1] if "--data-binary" in words else None
+            if "{" not in words[3]:
+                reply = client.request(words[2], words[3], headers=headers, content=body)
+                statuses[call] = reply.status_code
     assert len(statuses) >= 15
     assert {call: status for call, status in statuses.items() if status >= 400} == {}

@@ -68,13 +68,19 @@ FOREIGN = r"""[...document.querySelectorAll("main *")].filter((one) =>
 _ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
+@contextlib.contextmanager
+def at_a_port(folder, writer="highlights", **settings):
     """The address of a service, and a key."""
-    engine = open_store(f"sqlite:///{tmp_path_factory.mktemp('store') / 'service.db'}")
-    with listening(engine) as port:
+    engine = open_store(f"sqlite:///{folder / 'service.db'}")
+    with listening(engine, writer, **settings) as port:
         yield f"http://127.0.0.1:{port}/", add_key(engine, "browser")
     engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with at_a_port(tmp_path_factory.mktemp("store")) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")
@@ -191,24 +197,23 @@ def test_what_is_rejected_says_why_and_comes_back(chromium, service):
 
 def test_a_note_reaches_its_ticket(chromium, tmp_path, monkeypatch):
     monkeypatch.setenv("DESK_TOKEN", "t0k3n")
-    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
     with receiving((404, {}, {}), (200, {}, {"ticket": {"id": 4711}})) as server:
         desk = {"kind": "zendesk", "url": server.url, **KINDS["zendesk"]}
-        with listening(engine, destinations={"desk": desk}) as port:
-            service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
-            with signed_in(chromium, service) as page:
-                summarize(page, TALK)
-                page.click("button[value=approved]")
-                for given, state in (("4711a", ":invalid"), (" #4711", ".badge.dead")):
-                    page.fill("[name=ticket]", given)
-                    page.click("text=Send to desk")
-                    page.wait_for_selector(state)
-                assert "404 Not Found (ticket 4711)" in page.text_content(".queue")
-                page.click("text=Send again")
-                page.wait_for_selector(".badge.sent")
+        with (
+            at_a_port(tmp_path, destinations={"desk": desk}) as service,
+            signed_in(chromium, service) as page,
+        ):
+            summarize(page, TALK)
+            page.click("button[value=approved]")
+            for given, state in (("4711a", ":invalid"), (" #4711", ".badge.dead")):
+                page.fill("[name=ticket]", given)
+                page.click("text=Send to desk")
+                page.wait_for_selector(state)
+            assert "404 Not Found (ticket 4711)" in page.text_content(".queue")
+            page.click("text=Send again")
+            page.wait_for_selector(".badge.sent")
     assert [one.asked for one in server.got] == ["PUT /api/v2/tickets/4711.json"] * 2
     assert "air conditioning" in server.got[1].body.decode()
-    engine.dispose()
 
 
 @pytest.mark.parametrize(
@@ -331,21 +336,20 @@ def test_the_main_job_needs_no_script(chromium, service):
 def test_statements_appear_while_a_model_writes(chromium, tmp_path, script):
     """And give way to the whole, with a script and without one."""
     pytest.importorskip("openai")
-    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
     both = json.dumps(json.loads(statements("A porter comes.")) | json.loads(verdicts("supported")))
     with ChatServer(both, seconds=1.0) as server:
         writer = f"openai:{server.url}#tiny?cache=off"
-        with listening(engine, writer) as port:
-            service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
-            with signed_in(chromium, service, java_script_enabled=script) as page:
-                page.fill("#text", TALK)
-                page.click("#ask button.main", no_wait_after=True)
-                page.wait_for_selector(".writing .said")
-                assert not page.locator("#statements").count()
-                page.wait_for_selector("#statements")
-                assert page.get_attribute("#statements .kind", "title") == "supported"
-                assert not page.is_visible(".writing")
-    engine.dispose()
+        with (
+            at_a_port(tmp_path, writer) as service,
+            signed_in(chromium, service, java_script_enabled=script) as page,
+        ):
+            page.fill("#text", TALK)
+            page.click("#ask button.main", no_wait_after=True)
+            page.wait_for_selector(".writing .said")
+            assert not page.locator("#statements").count()
+            page.wait_for_selector("#statements")
+            assert page.get_attribute("#statements .kind", "title") == "supported"
+            assert not page.is_visible(".writing")
 
 
 class Parrot:
@@ -364,9 +368,7 @@ class Parrot:
 @pytest.mark.slow
 def test_payloads_in_every_place_run_nowhere(chromium, tmp_path):
     """Speaker, text, id, profile, what the writer says, and address; without the policy's help."""
-    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
-    with listening(engine, Parrot(*PAYLOADS)) as port:
-        service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
+    with at_a_port(tmp_path, Parrot(*PAYLOADS)) as service:
         bearer = {"Authorization": f"Bearer {service[1]}"}
         turns = [{"speaker": p, "text": p} for p in PAYLOADS]
         for payload in PAYLOADS:
@@ -392,20 +394,18 @@ def test_payloads_in_every_place_run_nowhere(chromium, tmp_path):
                 page.goto(f"{service[0]}?done={quote(payload)}#{payload}")
                 assert page.evaluate(FOREIGN) == []
                 page.goto(f"{service[0]}{quote(payload)}?{quote(payload)}")
-    engine.dispose()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(chromium, tmp_path, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
     look = {"color_scheme": scheme, "viewport": {"width": 390, "height": 844}}
-    with contextlib.ExitStack() as stack:
-        port = stack.enter_context(listening(engine, Parrot("It drips.", "A porter comes.")))
-        address = f"http://127.0.0.1:{port}/"
-        service = address, add_key(engine, "browser")
-        page = stack.enter_context(signed_in(chromium, service, **look))
+    with (
+        at_a_port(tmp_path, Parrot("It drips.", "A porter comes.")) as service,
+        signed_in(chromium, service, **look) as page,
+    ):
+        address = service[0]
 
         def check(name):
             page.wait_for_timeout(250)  # until what fades has faded
@@ -441,4 +441,3 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):
         page.click("header button")
         page.wait_for_selector("#login")
         check("login")
-    engine.dispose()

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.service.conftest import Slow, ask
+from tests.service.conftest import Slow, ask, asking, serving
 from tests.service.test_api import JSON, TEXT, get, post
 
 from dialogist.service import api, page
@@ -61,7 +61,7 @@ def test_sound_json_passes():
     ],
 )
 def test_bodies_that_cannot_be_read_are_refused(engine, headers, body, status):
-    reply = ask(engine, post("/v1/summaries", body, **headers), max_body=1024)
+    reply = post(engine, "/v1/summaries", body, headers, max_body=1024)
     assert reply.status_code == status
     assert reply.json()["status"] == status
 
@@ -74,7 +74,7 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(engine):
             sent.append(1)
             yield b"x" * 1000
 
-    reply = ask(engine, post("/v1/summaries", endless(), **JSON), max_body=10_000)
+    reply = post(engine, "/v1/summaries", endless(), JSON, max_body=10_000)
     assert reply.status_code == 413
     assert len(sent) < 15
 
@@ -84,23 +84,22 @@ def test_a_body_that_comes_too_slowly_is_refused(engine):
         yield b"{"
         await asyncio.sleep(5)
 
-    reply = ask(engine, post("/v1/summaries", slow(), **JSON), receive_seconds=0.05)
+    reply = post(engine, "/v1/summaries", slow(), JSON, receive_seconds=0.05)
     assert (reply.status_code, reply.json()["code"]) == (408, "slow_body")
 
 
 def test_every_route_wants_a_key(engine):
-    async def conversation(service):
-        statuses = {}
-        async with service.client(key="") as client, service.client(key="dlg_no") as wrong:
-            for route in (*api.router.routes, *page.router.routes):
-                for method in getattr(route, "methods", None) or ():
-                    path = route.path.replace("{identity}", "0" * 16).replace("{action}", "undo")
-                    statuses[method, path] = [
-                        (await one.request(method, path)).status_code for one in (client, wrong)
-                    ]
-        return statuses
-
-    statuses = ask(engine, conversation)
+    statuses = {}
+    with (
+        serving(engine) as service,
+        service.blocking("") as client,
+        service.blocking("dlg_no") as wrong,
+    ):
+        for route in (*api.router.routes, *page.router.routes):
+            for method in getattr(route, "methods", None) or ():
+                path = route.path.replace("{identity}", "0" * 16).replace("{action}", "undo")
+                replies = [each.request(method, path) for each in (client, wrong)]
+                statuses[method, path] = [reply.status_code for reply in replies]
     assert ("POST", "/v1/summaries") in statuses
     for (method, path), found in statuses.items():
         if path in OPEN:
@@ -110,18 +109,17 @@ def test_every_route_wants_a_key(engine):
 
 
 def test_a_key_has_a_rate(engine):
-    [*allowed, last] = ask(engine, get(*["/version"] * 6), rate_per_minute=5)
+    [*allowed, last] = get(engine, *["/version"] * 6, rate_per_minute=5)
     assert [one.status_code for one in allowed] == [200] * 5
     assert (last.status_code, last.json()["code"]) == (429, "rate_limited")
     assert 1 <= int(last.headers["Retry-After"]) <= 12
 
 
 def test_replies_have_an_id_and_headers_that_browsers_obey(engine):
-    async def conversation(service):
-        async with service.client(**{"X-Request-ID": "mine-1"}) as client:
-            return [await client.get("/version"), await client.get("/nowhere")]
-
-    for reply in ask(engine, conversation):
+    with asking(engine) as client:
+        heads = {"X-Request-ID": "mine-1"}
+        replies = [client.get(path, headers=heads) for path in ("/version", "/nowhere")]
+    for reply in replies:
         assert reply.headers["X-Request-ID"] == "mine-1"
         assert reply.headers["Content-Security-Policy"].startswith("default-src 'none'")
         assert reply.headers["X-Content-Type-Options"] == "nosniff"
@@ -148,20 +146,27 @@ PUBLIC = {"host": "0.0.0.0", "public_url": "https://team.example:8443/dialogist"
     ],
 )
 def test_a_browser_must_come_by_a_name_of_this_service(engine, host, settings, status):
-    async def conversation(service):
-        async with service.client(key="", Host=host) as client:
-            replies = [await client.get("/healthz"), await client.get("/login")]
-        async with service.client(Host=host) as client:  # whoever has a key is no page
-            return [reply.status_code for reply in replies], (await client.get("/v1/models"))
-
-    statuses, by_key = ask(engine, conversation, **settings)
-    assert statuses == [status, status]
-    assert by_key.status_code == 200
+    with serving(engine, **settings) as service:
+        with service.blocking("", Host=host) as client:
+            assert client.get("/healthz").status_code == status
+            assert client.get("/login").status_code == status
+        with service.blocking(Host=host) as client:  # whoever has a key is no page
+            assert client.get("/v1/models").status_code == 200
 
 
-def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
+@pytest.fixture
+def _loggers():
+    """They are as they were afterwards."""
     loggers = [logging.getLogger(name) for name in ("dialogist", "uvicorn", "asyncio")]
-    before = [(one, one.handlers, one.level, one.propagate) for one in loggers]
+    before = [(logger, logger.handlers, logger.level, logger.propagate) for logger in loggers]
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+
+@pytest.mark.usefixtures("_loggers")
+def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
     log_as_json()
     said = {"speaker": CANARY, "text": f"My name is {CANARY}, and I will call {CANARY} today."}
     good = {"id": CANARY, "utterances": [said, said]}
@@ -169,29 +174,21 @@ def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
     def broken(*_):
         raise ValueError(CANARY)
 
-    async def conversation(service):
-        async with service.client() as client:
-            ok = await client.post("/v1/summaries", json=good)
-            service.queue.summarizer.result = broken
-            refused = [
-                await client.post("/v1/summaries", json={**good, "options": {CANARY: 1}}),
-                await client.post("/v1/summaries", json={CANARY: [CANARY]}),
-                await client.post("/v1/summaries", content=CANARY.encode() + b"\xff", headers=TEXT),
-                await client.post("/v1/summaries", content=b'{"a' + CANARY.encode(), headers=JSON),
-                await client.post("/v1/summaries", json={**good, "timeout_ms": CANARY}),
-                await client.get(f"/v1/batches/{CANARY}"),
-                await client.get(f"/{CANARY}?{CANARY}={CANARY}"),
-                await client.post("/v1/feedback", json={"verdict": CANARY, CANARY: CANARY}),
-                await client.post("/v1/summaries", json=good),
-            ]
-            return ok, refused, (await client.get("/metrics")).text
-
-    try:
-        ok, refused, counts = ask(engine, conversation, Slow())
-    finally:
-        for one, handlers, level, propagate in before:
-            one.handlers, one.propagate = handlers, propagate
-            one.setLevel(level)
+    with serving(engine, Slow()) as service, service.blocking() as client:
+        ok = client.post("/v1/summaries", json=good)
+        service.queue.summarizer.result = broken
+        refused = [
+            client.post("/v1/summaries", json={**good, "options": {CANARY: 1}}),
+            client.post("/v1/summaries", json={CANARY: [CANARY]}),
+            client.post("/v1/summaries", content=CANARY.encode() + b"\xff", headers=TEXT),
+            client.post("/v1/summaries", content=b'{"a' + CANARY.encode(), headers=JSON),
+            client.post("/v1/summaries", json={**good, "timeout_ms": CANARY}),
+            client.get(f"/v1/batches/{CANARY}"),
+            client.get(f"/{CANARY}?{CANARY}={CANARY}"),
+            client.post("/v1/feedback", json={"verdict": CANARY, CANARY: CANARY}),
+            client.post("/v1/summaries", json=good),
+        ]
+        counts = client.get("/metrics").text
     assert CANARY in ok.text
     assert [one.status_code >= 400 for one in refused] == [True] * len(refused)
     assert refused[-1].status_code == 500

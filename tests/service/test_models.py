@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from tests.chat_server import ChatServer
 from tests.core.test_language_model import statements, verdicts
-from tests.service.conftest import ask, finished, listening
+from tests.service.conftest import ask, asking, finished, listening
 from tests.service.test_api import CALL, TRANSCRIPT
-from tests.service.test_page import TALK, browse
+from tests.service.test_page import TALK, browsing
 
 from dialogist.service.keys import add_key
 from dialogist.service.server import reload_writer
@@ -42,11 +42,8 @@ def answer(server, *contents):
 def asked(engine, server, *requests, **settings):
     """The replies to some requests (path, body), one after the other."""
 
-    async def conversation(service):
-        async with service.client() as client:
-            return [await client.post(path, json=body) for path, body in requests]
-
-    return ask(engine, conversation, load=lambda: Summarizer(*named(server)), **settings)
+    with asking(engine, load=lambda: Summarizer(*named(server)), **settings) as client:
+        return [client.post(path, json=body) for path, body in requests]
 
 
 def events(text):
@@ -117,14 +114,11 @@ def test_a_model_that_is_away_at_the_start_and_comes(engine, server):
     server.shutdown()
     server.server_close()
 
-    async def conversation(service):
-        async with service.client() as client:
-            away = await client.post("/v1/summaries", json=CALL)
-            models = (await client.get("/v1/models")).json()["data"]
-            with ChatServer(WRITTEN, port):
-                return away, models, await client.post("/v1/summaries", json=CALL)
-
-    away, models, there = ask(engine, conversation, load=lambda: Summarizer(*named(server)))
+    with asking(engine, load=lambda: Summarizer(*named(server))) as client:
+        away = client.post("/v1/summaries", json=CALL)
+        models = client.get("/v1/models").json()["data"]
+        with ChatServer(WRITTEN, port):
+            there = client.post("/v1/summaries", json=CALL)
     assert (away.status_code, away.json()["code"]) == (503, "writer_unavailable")
     assert [model["id"] for model in models] == [f"openai:{server.url}#tiny"]
     assert there.status_code == 200
@@ -213,13 +207,10 @@ def test_a_model_works_for_several_at_a_time_and_is_given_time(engine, server):
 
 
 def test_a_stored_batch_is_written_by_the_model(engine, server):
-    async def conversation(service):
-        async with service.client() as client:
-            batch = await client.post("/v1/batches", json={"dialogues": [CALL] * 6})
-            return (await finished(client, batch.headers["Location"]))[1]
-
     names = named(server)[0], "rules"
-    results = ask(engine, conversation, load=lambda: Summarizer(*names))
+    with asking(engine, load=lambda: Summarizer(*names)) as client:
+        batch = client.post("/v1/batches", json={"dialogues": [CALL] * 6})
+        results = finished(client, batch.headers["Location"])[1]
     assert {result["writer"] for result in results} == {f"openai:{server.url}#tiny"}
     assert len(results) == len(server.requests) == 6
 
@@ -239,10 +230,8 @@ def test_the_page_shows_what_is_written_and_keeps_the_text_otherwise(
 ):
     server.faults.extend(faults)
 
-    async def visit(client):
-        return await client.post("/", data={"text": TRANSCRIPT})
-
-    reply = browse(engine, visit, load=lambda: Summarizer(*named(server)))
+    with browsing(engine, load=lambda: Summarizer(*named(server))) as client:
+        reply = client.post("/", data={"text": TRANSCRIPT})
     assert reply.status_code == status
     assert told in reply.text
     is_written = {"content": WRITTEN} in faults

@@ -3,9 +3,10 @@
 import html
 import json
 import re
+from contextlib import contextmanager
 
 import pytest
-from tests.service.conftest import Slow, ask
+from tests.service.conftest import Slow, serving
 from tests.service.test_api import CALL
 from tests.service.test_store import rows_of
 
@@ -28,18 +29,16 @@ TALK = (
     "Agent: I will send a porter in ten minutes.\nGuest: Thank you, I will wait here.\n"
 )
 OWN = {"Sec-Fetch-Site": "same-origin"}
+BROWSER = {"Accept": "text/html", **OWN}
 
 
-def browse(engine, visit, **settings):
-    """Sign in, and run ``visit(client)`` with the session alone."""
-
-    async def conversation(service):
-        async with service.client(key="", Accept="text/html", **OWN) as client:
-            signed = await client.post("/login", data={"key": service.key})
-            assert signed.status_code == 303
-            return await visit(client)
-
-    return ask(engine, conversation, **settings)
+@contextmanager
+def browsing(engine, **settings):
+    """A client that signed in, with the session alone."""
+    with serving(engine, **settings) as service, service.blocking("", **BROWSER) as client:
+        signed = client.post("/login", data={"key": service.key})
+        assert signed.status_code == 303
+        yield client
 
 
 def fields_of(text):
@@ -51,11 +50,9 @@ def fields_of(text):
 
 
 def test_a_visitor_is_led_to_sign_in_and_a_wrong_key_is_told(engine):
-    async def conversation(service):
-        async with service.client(key="", Accept="text/html", **OWN) as client:
-            return await client.get("/"), await client.post("/login", data={"key": "dlg_wrong"})
-
-    led, wrong = ask(engine, conversation)
+    with serving(engine) as service, service.blocking("", **BROWSER) as client:
+        led = client.get("/")
+        wrong = client.post("/login", data={"key": "dlg_wrong"})
     assert (led.status_code, led.headers["Location"]) == (303, "/login")
     assert wrong.status_code == 401
     assert "This key is not known." in wrong.text
@@ -63,20 +60,15 @@ def test_a_visitor_is_led_to_sign_in_and_a_wrong_key_is_told(engine):
 
 
 def test_a_session_is_kept_from_scripts_and_ends(engine):
-    async def visit(client):
-        cookie = client.cookies["dialogist_session"]
-        out = await client.post("/logout", data={"x": ""})
-        client.cookies.set("dialogist_session", cookie)
-        return out, await client.get("/")
-
-    async def conversation(service):
-        async with service.client(key="", **OWN) as client:
-            return await client.post("/login", data={"key": service.key})
-
-    cookie = ask(engine, conversation).headers["Set-Cookie"]
+    with serving(engine) as service, service.blocking(key="", **OWN) as client:
+        cookie = client.post("/login", data={"key": service.key}).headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
-    out, after = browse(engine, visit)
+    with browsing(engine) as client:
+        cookie = client.cookies["dialogist_session"]
+        out = client.post("/logout", data={"x": ""})
+        client.cookies.set("dialogist_session", cookie)
+        after = client.get("/")
     assert (out.headers["Location"], after.headers["Location"]) == ("/login", "/login")
 
 
@@ -92,20 +84,14 @@ def test_a_session_is_kept_from_scripts_and_ends(engine):
     ],
 )
 def test_other_sites_cannot_use_a_session(engine, headers, status):
-    async def visit(client):
-        return (
-            await client.post("/", data={"text": TALK}, headers=headers),
-            await client.post("/v1/summaries", json=CALL, headers=headers),
-        )
-
-    assert [one.status_code for one in browse(engine, visit)] == [status, status]
+    with browsing(engine) as client:
+        assert client.post("/", data={"text": TALK}, headers=headers).status_code == status
+        assert client.post("/v1/summaries", json=CALL, headers=headers).status_code == status
 
 
 def test_each_statement_is_linked_to_its_turns(engine):
-    async def visit(client):
-        return await client.post("/", data={"text": TALK, "mask": "data", "length": "long"})
-
-    reply = browse(engine, visit)
+    with browsing(engine) as client:
+        reply = client.post("/", data={"text": TALK, "mask": "data", "length": "long"})
     assert reply.status_code == 200
     assert '<a href="#u1" aria-label="Evidence in turn 1">' in reply.text
     assert re.search(r'<mark data-by="\d[ \d]*"[^>]*>The air conditioning', reply.text)
@@ -116,68 +102,51 @@ def test_each_statement_is_linked_to_its_turns(engine):
     assert len(reply.content) < 100_000
 
 
-@pytest.mark.parametrize("field", ["form", "template"])
-def test_a_form_gives_headings(engine, field):
-    async def visit(client):
-        return (await client.post("/", data={"text": TALK, field: "call"})).text
-
+def test_a_form_gives_headings(engine):
     words = "Guest: “The air conditioning is dripping on the bed”"
     pattern = rf'data-heading="Issue".*?<p class="said">{words}'
-    assert re.search(pattern, browse(engine, visit), re.S)
+    with browsing(engine) as client:
+        assert re.search(pattern, client.post("/", data={"text": TALK, "form": "call"}).text, re.S)
 
 
 def test_a_browser_gets_problems_as_pages_and_a_program_as_json(engine):
-    async def visit(client):
-        shown = await client.get("/nowhere")
-        return shown, await client.get("/nowhere", headers={"Accept": "*/*"})
-
-    shown, data = browse(engine, visit)
+    with browsing(engine) as client:
+        shown = client.get("/nowhere")
+        data = client.get("/nowhere", headers={"Accept": "*/*"})
     assert shown.status_code == data.status_code == 404
     assert f"<h1>{data.json()['title']}</h1>" in shown.text
     assert shown.headers["X-Request-ID"] in shown.text
 
 
 def test_a_text_that_there_is_no_room_for_is_not_lost(engine):
-    async def conversation(service):
-        async with service.client(key="", Accept="text/html", **OWN) as client:
-            await client.post("/login", data={"key": service.key})
-            with service.queue.place(1):
-                return await client.post("/", data={"text": TALK})
-
-    reply = ask(engine, conversation, queue_requests=1)
+    with serving(engine, queue_requests=1) as service, service.blocking("", **BROWSER) as client:
+        client.post("/login", data={"key": service.key})
+        with service.queue.place(1):
+            reply = client.post("/", data={"text": TALK})
     assert reply.status_code == 503
     assert "All places are taken" in reply.text
     assert "dripping on the bed" in reply.text
 
 
 def test_what_cannot_be_read_is_told_beside_the_text(engine):
-    async def visit(client):
-        return await client.post("/", data={"text": "no speaker <here>\nat all"})
-
-    reply = browse(engine, visit)
+    with browsing(engine) as client:
+        reply = client.post("/", data={"text": "no speaker <here>\nat all"})
     assert reply.status_code == 422
     assert "begin each turn with its speaker" in reply.text
     assert "no speaker &lt;here&gt;" in reply.text
 
 
 def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
-    async def visit(client):
-        shown = await client.post("/", data={"text": TALK, "length": "long", "review": "1"})
-        stored = await client.get(shown.headers["Location"])
-        waiting = await client.get("/reviews")
+    with browsing(engine) as client:
+        shown = client.post("/", data={"text": TALK, "length": "long", "review": "1"})
+        stored = client.get(shown.headers["Location"])
+        waiting = client.get("/reviews")
         form = fields_of(stored.text)
         form["after"] = "\n".join([*form["after"].split("\n")[1:], "The guest will be called."])
-        done = await client.post("/approve", data={**form, "consent": "1"})
-        again = await client.post("/approve", data=form)
-        return (
-            waiting,
-            done,
-            again,
-            await client.get(done.headers["Location"]),
-            await client.get("/quality"),
-        )
-
-    waiting, done, again, kept, quality = browse(engine, visit)
+        done = client.post("/approve", data={**form, "consent": "1"})
+        again = client.post("/approve", data=form)
+        kept = client.get(done.headers["Location"])
+        quality = client.get("/quality")
     assert waiting.text.count('<li><a href="/reviews/') == 1
     assert '<strong>Guest, Agent</strong> <span class="quiet">3 turns' in waiting.text
     assert done.status_code == 303
@@ -204,11 +173,11 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
     ],
 )
 def test_what_no_page_sends_is_refused_or_read_safely(engine, field, value):
-    async def visit(client):
-        form = fields_of((await client.post("/", data={"text": TALK})).text)
-        return (await client.post("/approve", data={**form, field: value})).status_code
-
-    assert browse(engine, visit) == (303 if field == "verdict" else 400 if value[0] != '"' else 422)
+    with browsing(engine) as client:
+        form = fields_of(client.post("/", data={"text": TALK}).text)
+        assert client.post("/approve", data={**form, field: value}).status_code == (
+            303 if field == "verdict" else 400 if value[0] != '"' else 422
+        )
 
 
 class Doubted(Slow):
@@ -221,15 +190,13 @@ class Doubted(Slow):
 
 
 def test_readers_say_whether_a_warning_is_right(engine):
-    async def visit(client):
-        shown = (await client.post("/", data={"text": TALK})).text
+    with browsing(engine, writer=Doubted()) as client:
+        shown = client.post("/", data={"text": TALK}).text
         form = fields_of(shown)
         for judged in ("right", "right", "wrong"):
-            done = await client.post("/approve", data={**form, "warning1": judged})
+            done = client.post("/approve", data={**form, "warning1": judged})
             assert done.status_code == 303
-        return shown, (await client.get("/quality")).text
-
-    shown, quality = browse(engine, visit, writer=Doubted())
+        quality = client.get("/quality").text
     assert "2 of 2 statements should be checked" in shown
     assert '<span class="kind contradicted" role="img" title="contradicted">' in shown
     assert re.search(r"<li>nobody says [^<]*45", shown)
@@ -259,15 +226,12 @@ def test_the_profile_stands_beside_the_transcript_and_is_linked():
 
 @pytest.mark.parametrize("order", ["", "order=ready"])
 def test_review_goes_on_with_the_next_one(engine, order):
-    async def visit(client):
+    with browsing(engine) as client:
         for _ in range(2):
-            shown = await client.post("/", data={"text": TALK, "review": "1"})
-        first = re.findall("/reviews/([0-9a-f]{16})", (await client.get("/reviews")).text)[0]
-        form = fields_of((await client.get(f"/reviews/{first}?{order}")).text)
-        done = await client.post("/approve", data=form)
-        return first, shown, done
-
-    first, shown, done = browse(engine, visit)
+            shown = client.post("/", data={"text": TALK, "review": "1"})
+        first = re.findall("/reviews/([0-9a-f]{16})", client.get("/reviews").text)[0]
+        form = fields_of(client.get(f"/reviews/{first}?{order}").text)
+        done = client.post("/approve", data=form)
     where = f"{shown.headers['Location']}?done=approved&about={first}" + f"&{order}" * bool(order)
     assert done.headers["Location"] == where
 

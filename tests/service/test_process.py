@@ -11,10 +11,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
+from tests.service.conftest import finished, wait_for
 from tests.service.test_api import CALL, TEXT
 from typer.testing import CliRunner
 
@@ -23,7 +25,6 @@ from dialogist.cli import service_command as command
 from dialogist.cli.main import command_line
 from dialogist.errors import ConfigError, UsageError
 from dialogist.formats import read_dialogues
-from dialogist.service.feedback import add_feedback, feedback_of, masked_content
 from dialogist.service.keys import KeyRing, add_key, valid_keys
 from dialogist.service.settings import Settings, load_settings
 from dialogist.service.tables import open_store
@@ -83,23 +84,6 @@ def test_no_key_is_made_that_nobody_could_see(store, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="dialogist keys add"):
         command.serve(port=0, store=store)
     assert valid_keys(open_store(store)) == []
-
-
-def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
-    engine = open_store(store)
-    add_key(engine, "desk")
-    pair = {"dialogue": CALL, "before": "x", "after": "The order is late."}
-    shared = {"verdict": "edited", "consent": True, "content": pair}
-    with engine.begin() as connection:
-        for given in (shared, {**shared, "verdict": "rejected"}, {"verdict": "approved"}):
-            given = feedback_of(given)
-            add_feedback(connection, valid_keys(engine)[0].id, given, masked_content(given))
-    engine.dispose()
-    output = tmp_path / "pairs.jsonl"
-    assert run("feedback", "export", "--store", store, "--output", str(output)).exit_code == 0
-    [found] = read_dialogues(output)
-    assert found.references == ("The order is late.",)
-    assert found.id == CALL["id"]
 
 
 def test_an_open_address_wants_a_key_first(store, monkeypatch):
@@ -188,69 +172,43 @@ def test_which_addresses_only_this_machine_reaches(host, is_loopback):
 
 
 def test_a_process_gives_a_first_key_answers_and_drains(store):
-    process, address, key = _started(store)
-    bearer = {"Authorization": f"Bearer {key}"}
-    try:
-        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            _wait_for(client)
-            said = [
-                {"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)
-            ]
-            body = json.dumps({**CALL, "utterances": said})
-            headers = {"Content-Type": "application/json"}
-            with ThreadPoolExecutor(20) as pool:
-                sent = [
-                    pool.submit(client.post, "/v1/summaries", content=body, headers=headers)
-                    for _ in range(20)
-                ]
-                while not any(one.done() for one in sent):
-                    time.sleep(0.005)
-                process.send_signal(signal.SIGTERM)
-                statuses = [one.result().status_code for one in sent]
-        assert statuses == [200] * 20
+    said = [{"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)]
+    body = {**CALL, "utterances": said}
+    with service_process(store) as (process, client, logged), ThreadPoolExecutor(20) as pool:
+        sent = [pool.submit(client.post, "/v1/summaries", json=body) for _ in range(20)]
+        wait_for(lambda: any(reply.done() for reply in sent))
+        process.send_signal(signal.SIGTERM)
+        assert [reply.result().status_code for reply in sent] == [200] * 20
         assert process.wait(10) == 0
-        assert key not in process.stderr.read()
-    finally:
-        process.kill()
-        process.stderr.close()
+    assert client.headers["Authorization"].removeprefix("Bearer ") not in "".join(logged)
     assert os.path.exists(store.removeprefix("sqlite:///"))
 
 
 @pytest.mark.slow
 def test_a_killed_service_loses_nothing_of_a_stored_batch(store):
     """kill -9 in the middle of 200 dialogues; another start does the rest, each once, in order."""
-    process, address, key = _started(store)
     dialogues = [{**CALL, "id": str(n)} for n in range(200)]
-    bearer = {"Authorization": f"Bearer {key}"}
-    try:
-        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            _wait_for(client)
-            path = client.post("/v1/batches", json={"dialogues": dialogues}).headers["Location"]
-            while client.get(path).json()["done"] < 20:
-                time.sleep(0.01)
-            process.kill()
-            process.wait()
-        process.stderr.close()
-        process, address, _ = _started(store, key=key)
-        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            _wait_for(client)
-            for _ in range(400):  # what the dead process had leased is free after a minute
-                status = client.get(path).json()
-                if status["status"] == "done":
-                    break
-                time.sleep(0.5)
-            results = client.get(f"{path}/results").text.splitlines()
+    with service_process(store) as (process, client, _):
+        path = client.post("/v1/batches", json={"dialogues": dialogues}).headers["Location"]
+        wait_for(lambda: client.get(path).json()["done"] >= 20)
+        process.kill()
+    key = client.headers["Authorization"].removeprefix("Bearer ")
+    with service_process(store, key=key) as (process, client, _):
+        # What the dead process had leased is free after a minute.
+        wait_for(lambda: client.get(path).json()["status"] == "done", 200)
+        status, results = finished(client, path)
         assert (status["done"], status["failed"]) == (200, 0)
-        assert [json.loads(line)["id"] for line in results] == [str(n) for n in range(200)]
+        assert [result["id"] for result in results] == [str(n) for n in range(200)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-    finally:
-        process.kill()
-        process.stderr.close()
 
 
-def _started(store, *flags, key=""):
-    """A service in a process of its own; the process, its address and a key: the first one."""
+@contextmanager
+def service_process(store, *flags, key=""):
+    """A service in a process of its own that answers, its client, and the lines that it logs.
+
+    ``key``: by default the first one that it gives.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -260,21 +218,27 @@ def _started(store, *flags, key=""):
     process = subprocess.Popen(
         [sys.executable, *words], stderr=subprocess.PIPE, text=True, env=environment
     )
-    process.stderr.readline()  # where it listens
-    key = key or Path(home, "first-key").read_text().split("#key=")[1].strip()
-    return process, f"http://127.0.0.1:{port}", key
+    logged = [process.stderr.readline()]  # where it listens
+    reading = threading.Thread(target=lambda: logged.extend(process.stderr))
+    reading.start()
+    try:
+        key = key or Path(home, "first-key").read_text().split("#key=")[1].strip()
+        bearer, address = {"Authorization": f"Bearer {key}"}, f"http://127.0.0.1:{port}"
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            wait_for(lambda: _is_ready(client))
+            yield process, client, logged
+    finally:
+        process.kill()
+        process.wait()
+        reading.join()
+        process.stderr.close()
 
 
-def _log_of(process):
-    """The lines that it writes, as they come."""
-    logged = []
-
-    def read():
-        with process.stderr as lines:
-            logged.extend(lines)
-
-    threading.Thread(target=read, daemon=True).start()
-    return logged
+def _is_ready(client):
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx2.TransportError:
+        return False
 
 
 @pytest.mark.slow
@@ -283,80 +247,58 @@ def test_a_package_that_is_replaced_under_a_service_answers_on(tmp_path, monkeyp
     package = Path(dialogist.__file__).parent
     shutil.copytree(package, tmp_path / "lib" / "dialogist")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
-    process, address, key = _started(f"sqlite:///{tmp_path}/service.db")
-    _log_of(process)
-    bearer = {"Authorization": f"Bearer {key}"}
     options = [{}, {"mask": "input", "mask_names": "all"}, {"focus": "Ann", "perspective": "role"}]
     options += [{"form": path.stem} for path in (package / "assets" / "forms").glob("*.yaml")]
     texts = ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>I will call.</v>\n", "Ann: Hi\nBo: Yes.\n")
-    try:
-        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            _wait_for(client)
-            shutil.rmtree(tmp_path / "lib")
-            pages = ("/", "/login", "/reviews", "/quality", "/static/page.css", "/openapi.json")
-            replies = [client.get(path) for path in pages]
-            for _ in range(2):
-                for each in options:
-                    replies.append(client.post("/v1/summaries", json={**CALL, "options": each}))
-                for text in texts:
-                    replies.append(client.post("/v1/summaries", content=text, headers=TEXT))
-                slow = "A: b\n" + "a:" * 7_000  # its process is ended
-                client.post("/v1/summaries?timeout_ms=1500", content=slow, headers=TEXT)
+    with service_process(f"sqlite:///{tmp_path}/service.db") as (process, client, _):
+        shutil.rmtree(tmp_path / "lib")
+        pages = ("/", "/login", "/reviews", "/quality", "/static/page.css", "/openapi.json")
+        replies = [client.get(path) for path in pages]
+        for _ in range(2):
+            for each in options:
+                replies.append(client.post("/v1/summaries", json={**CALL, "options": each}))
+            for text in texts:
+                replies.append(client.post("/v1/summaries", content=text, headers=TEXT))
+            slow = "A: b\n" + "a:" * 7_000  # its process is ended
+            client.post("/v1/summaries?timeout_ms=1500", content=slow, headers=TEXT)
         assert [reply.status_code for reply in replies] == [200] * len(replies)
         assert not [reply for reply in replies if '"status":"error"' in reply.text]
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-    finally:
-        process.kill()
 
 
 @pytest.mark.slow
 def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(store):
     """Also: SIGHUP reaches all of them, figures are summed, and SIGTERM ends all."""
-    process, address, key = _started(store, "--workers", "2")
-    logged = _log_of(process)
-    bearer = {"Authorization": f"Bearer {key}"}
-    body = json.dumps({**CALL})
-    headers = {**bearer, "Content-Type": "application/json"}
+    with service_process(store, "--workers", "2") as (process, client, logged):
+        address, bearer = client.base_url, client.headers
 
-    def ask():
-        """With a connection of its own, which one of the processes takes."""
-        while True:
-            try:
-                path = f"{address}/v1/summaries"
-                return httpx2.post(path, content=body, headers=headers, timeout=60).status_code
-            except httpx2.TransportError:
-                time.sleep(0.05)
+        def ask():
+            """With a connection of its own, which one of the processes takes."""
+            while True:
+                try:
+                    path = address.join("/v1/summaries")
+                    return httpx2.post(path, json=CALL, headers=bearer, timeout=60).status_code
+                except httpx2.TransportError:
+                    time.sleep(0.05)
 
-    def count(words):
-        return sum(words in line for line in logged)
+        def count(words):
+            return sum(words in line for line in logged)
 
-    def wait_until(is_true):
-        for _ in range(600):
-            if is_true():
-                return
-            time.sleep(0.1)
-        raise AssertionError("".join(logged))
-
-    try:
-        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            _wait_for(client)
-        wait_until(lambda: count("Application startup complete") == 2)
+        wait_for(lambda: count("Application startup complete") == 2, 60)
         assert {ask() for _ in range(20)} == {200}
-        text = httpx2.get(f"{address}/metrics", headers=bearer).text
+        text = httpx2.get(address.join("/metrics"), headers=bearer).text
         assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 20.0' in text
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: count('"writer reloaded"') == 2)
+        wait_for(lambda: count('"writer reloaded"') == 2, 60)
         children = _children(process.pid)
         os.kill(children[-1], signal.SIGKILL)
         assert {ask() for _ in range(20)} == {200}
-        wait_until(lambda: count("Application startup complete") == 3)
+        wait_for(lambda: count("Application startup complete") == 3, 60)
         assert {ask() for _ in range(20)} == {200}
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         assert not any(os.path.exists(f"/proc/{pid}") for pid in children)
-    finally:
-        process.kill()
 
 
 def _children(pid, words="spawn_main"):
@@ -373,13 +315,3 @@ def _children(pid, words="spawn_main"):
         if is_ours:
             found.append(int(entry))
     return sorted(found)
-
-
-def _wait_for(client):
-    for _ in range(400):
-        try:
-            if client.get("/readyz").status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.05)
-    raise AssertionError("the service does not start")

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
-from tests.service.conftest import ask, listening
+from tests.service.conftest import listening, serving
 from tests.service.test_api import CALL
 
 from dialogist.errors import ConfigError
@@ -97,25 +97,24 @@ def oidc(provider, tmp_path, **more):
 def signed_in(provider, engine, settings, code="good", state=None):
     """What a browser gets that comes back from the provider, and then of the first page."""
 
-    async def conversation(service):
-        async with service.client("", Accept="text/html") as client:
-            start = await client.get("/login/start")
-            if start.status_code != 303:
-                return start, None
-            provider.asked = dict(parse_qsl(urlsplit(start.headers["Location"]).query))
-            query = {"code": code, "state": state or provider.asked["state"]}
-            back = await client.get("/login/callback", params=query)
-            home = await client.get("/")
-            own = {"Sec-Fetch-Site": "same-origin"}
-            made = await client.post("/v1/summaries", json={**CALL, "review": True}, headers=own)
-            if made.status_code == 200:
-                path = "/v1" + made.headers["Location"]
-                decision = {"verdict": "approved"}
-                await client.post(f"{path}/decision", json=decision, headers=own)
-                return back, home, (await client.get(path)).json()["reviewer"]
-            return back, home
-
-    return ask(engine, conversation, oidc=settings, public_url=ADDRESS)
+    own = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
+    with (
+        serving(engine, oidc=settings, public_url=ADDRESS) as service,
+        service.blocking("", **own) as client,
+    ):
+        start = client.get("/login/start")
+        if start.status_code != 303:
+            return start, None
+        provider.asked = dict(parse_qsl(urlsplit(start.headers["Location"]).query))
+        query = {"code": code, "state": state or provider.asked["state"]}
+        back = client.get("/login/callback", params=query)
+        home = client.get("/")
+        made = client.post("/v1/summaries", json={**CALL, "review": True})
+        if made.status_code == 200:
+            path = "/v1" + made.headers["Location"]
+            client.post(f"{path}/decision", json={"verdict": "approved"})
+            return back, home, client.get(path).json()["reviewer"]
+        return back, home
 
 
 def test_a_person_signs_in_and_approves_by_name(provider, engine, tmp_path):
@@ -177,14 +176,11 @@ def test_a_description_of_another_issuer_is_refused(provider, engine, tmp_path):
 
 
 def test_strangers_cannot_make_the_service_ask_the_provider(provider, engine, tmp_path):
-    async def conversation(service):
-        async with service.client("") as client:
-            statuses = {(await client.get("/login/start")).status_code for _ in range(5)}
-            provider.described = {}
-            return statuses | {(await client.get("/login/start")).status_code}
-
-    settings = oidc(provider, tmp_path)
-    assert ask(engine, conversation, oidc=settings, public_url=ADDRESS) == {303}
+    settings = {"oidc": oidc(provider, tmp_path), "public_url": ADDRESS}
+    with serving(engine, **settings) as service, service.blocking("") as client:
+        statuses = {client.get("/login/start").status_code for _ in range(5)}
+        provider.described = {}
+        assert statuses | {client.get("/login/start").status_code} == {303}
 
 
 @pytest.mark.parametrize(("groups", "status"), [(["support", "x"], 303), (["x"], 403), (None, 403)])
@@ -205,7 +201,7 @@ def test_settings_of_signing_in_are_checked(provider, tmp_path):
 
 
 @contextmanager
-def serving(engine, **settings):
+def at_a_port(engine, **settings):
     with listening(engine, **settings) as port, httpx2.Client() as client:
         client.base_url = f"http://127.0.0.1:{port}"
         yield client
@@ -223,14 +219,14 @@ def serving(engine, **settings):
     ],
 )
 def test_a_proxy_names_people_and_nobody_else_does(engine, addresses, headers, status):
-    with serving(engine, sign_in={**PROXY, "from": addresses}) as client:
+    with at_a_port(engine, sign_in={**PROXY, "from": addresses}) as client:
         assert client.get("/v1/forms", headers=headers).status_code == status
 
 
 def test_who_comes_by_a_proxy_has_the_scopes_that_are_set(engine):
     settings = {**PROXY, "scopes": ["summaries"]}
     ann = {"X-Forwarded-User": "ann", "Sec-Fetch-Site": "same-origin"}
-    with serving(engine, sign_in=settings) as client:
+    with at_a_port(engine, sign_in=settings) as client:
         assert client.post("/v1/summaries", json=CALL, headers=ann).status_code == 200
         assert client.get("/v1/reviews", headers=ann).status_code == 403
         other = {**ann, "Sec-Fetch-Site": "cross-site"}
@@ -239,6 +235,6 @@ def test_who_comes_by_a_proxy_has_the_scopes_that_are_set(engine):
 
 def test_nobody_is_taken_for_a_key_of_the_same_name(engine):
     add_key(engine, "desk")
-    with serving(engine, sign_in=PROXY) as client:
+    with at_a_port(engine, sign_in=PROXY) as client:
         reply = client.get("/v1/forms", headers={"X-Forwarded-User": "desk"})
     assert reply.status_code == 403

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
-from tests.service.conftest import Slow, ask, finished
+from tests.service.conftest import Slow, ask, asking, finished, serving, wait_for
 from tests.service.test_api import CALL, JSON
 
 from dialogist.errors import ConfigError, DataError, UsageError
@@ -57,16 +57,13 @@ def test_a_store_of_release_0_2_goes_on(engine):
     [row] = rows_of(engine, tables.batches)
     assert row.options == {"form": "call", "length": "short"}
 
-    async def conversation(service):
-        own = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
-        async with service.client(OLD_KEY, **own) as client:
-            [review] = (await client.get("/v1/reviews?form=&search=new one")).json()["reviews"]
-            page = await client.get(f"/reviews/{review['id']}")
-            path = f"/v1/reviews/{review['id']}/decision"
-            done = await client.post(path, json={"verdict": "approved"})
-            return page, done, await finished(client, f"/v1/batches/{row.id}")
-
-    page, done, (status, results) = ask(engine, conversation)
+    own = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
+    with serving(engine) as service, service.blocking(OLD_KEY, **own) as client:
+        [review] = client.get("/v1/reviews?form=&search=new one").json()["reviews"]
+        page = client.get(f"/reviews/{review['id']}")
+        path = f"/v1/reviews/{review['id']}/decision"
+        done = client.post(path, json={"verdict": "approved"})
+        status, results = finished(client, f"/v1/batches/{row.id}")
     assert (status["done"], [one["status"] for one in results]) == (2, ["review", "review"])
     assert results[0]["filled"]
     assert (page.status_code, done.status_code) == (200, 200)
@@ -162,12 +159,9 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
     dialogues[3] = {"id": "3", "text": 7}
     dialogues[4] = "no object"
 
-    async def conversation(service):
-        async with service.client() as client:
-            reply = await add(client, dialogues)
-            return reply, await finished(client, reply.headers["Location"])
-
-    reply, (status, results) = ask(engine, conversation)
+    with asking(engine) as client:
+        reply = add(client, dialogues)
+        (status, results) = finished(client, reply.headers["Location"])
     assert reply.status_code == 202
     assert (status["done"], status["failed"]) == (18, 2)
     assert [one["id"] for one in results[:4]] == ["0", "1", "2", "3"]
@@ -179,13 +173,10 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
 def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
     lines = [json.dumps({**CALL, "id": "0"}), '{"id": "1", ', "", json.dumps({**CALL, "id": "2"})]
 
-    async def conversation(service):
-        async with service.client() as client:
-            kind = {"Content-Type": "application/x-ndjson"}
-            reply = await client.post("/v1/batches", content="\n".join(lines), headers=kind)
-            return reply, await finished(client, reply.headers["Location"])
-
-    reply, (status, results) = ask(engine, conversation)
+    with asking(engine) as client:
+        kind = {"Content-Type": "application/x-ndjson"}
+        reply = client.post("/v1/batches", content="\n".join(lines), headers=kind)
+        (status, results) = finished(client, reply.headers["Location"])
     assert reply.status_code == 202
     assert (status["done"], status["failed"]) == (2, 1)
     assert results[1]["error"] == {
@@ -204,22 +195,13 @@ def test_a_batch_goes_on_after_a_restart(engine):
     model = Slow(is_open=False)
     key = add_key(engine, "desk")
 
-    async def begin(service):
-        async with service.client(key) as client:
-            reply = await add(client, [{**CALL, "id": str(n)} for n in range(30)])
-            while not model.begun:
-                await asyncio.sleep(0.001)
-            return reply
-
-    reply = ask(engine, begin, model, drain_seconds=0)
+    with serving(engine, model, drain_seconds=0) as service, service.blocking(key) as client:
+        reply = add(client, [{**CALL, "id": str(n)} for n in range(30)])
+        wait_for(lambda: model.begun)
     model.go.set()
     lease(engine, 0.0)  # as if the minute were over
-
-    async def go_on(service):
-        async with service.client(key) as client:
-            return await finished(client, reply.headers["Location"])
-
-    status, results = ask(engine, go_on)
+    with serving(engine) as service, service.blocking(key) as client:
+        status, results = finished(client, reply.headers["Location"])
     assert status["done"] == 30
     assert [one["id"] for one in results] == [str(n) for n in range(30)]
 
@@ -292,37 +274,35 @@ def test_the_same_request_twice_makes_one_batch(engine):
 def test_an_idempotency_key_covers_the_whole_request(engine):
     """Method, path, query, type and body: what differs in one of them is another request."""
 
-    async def conversation(service):
-        async with service.client() as client:
-            once = {"Idempotency-Key": "k1", **JSON}
-            body = json.dumps({"verdict": "approved"})
-            made = await client.post("/v1/feedback", content=body, headers=once)
-            batch = json.dumps({"dialogues": [CALL]})
-            elsewhere = [
-                await client.post("/v1/batches", content=batch, headers=once),
-                await client.post("/v1/feedback?x=1", content=body, headers=once),
-                await client.post("/v1/feedback", content=f" {body}", headers=once),
-            ]
-            # The same bytes are one dialogue as a line, and nothing that can be read as JSON.
-            lines = {"Idempotency-Key": "k2", "Content-Type": "application/x-ndjson"}
-            first = await client.post("/v1/batches", content=batch, headers=lines)
-            second = await client.post("/v1/batches", content=batch, headers={**lines, **JSON})
-            return made, [*elsewhere, second], first
-
-    made, others, first = ask(engine, conversation)
+    with asking(engine) as client:
+        once = {"Idempotency-Key": "k1", **JSON}
+        body = json.dumps({"verdict": "approved"})
+        made = client.post("/v1/feedback", content=body, headers=once)
+        batch = json.dumps({"dialogues": [CALL]})
+        elsewhere = [
+            client.post("/v1/batches", content=batch, headers=once),
+            client.post("/v1/feedback?x=1", content=body, headers=once),
+            client.post("/v1/feedback", content=f" {body}", headers=once),
+        ]
+        # The same bytes are one dialogue as a line, and nothing that can be read as JSON.
+        lines = {"Idempotency-Key": "k2", "Content-Type": "application/x-ndjson"}
+        first = client.post("/v1/batches", content=batch, headers=lines)
+        second = client.post("/v1/batches", content=batch, headers={**lines, **JSON})
+        others = [*elsewhere, second]
     assert (made.status_code, first.status_code) == (201, 202)
     assert [one.status_code for one in others] == [409] * 4
 
 
 def test_a_batch_belongs_to_its_key_and_can_be_deleted(engine):
-    async def conversation(service):
-        async with service.client() as client, service.client(add_key(engine, "x")) as stranger:
-            path = (await add(client, [CALL])).headers["Location"]
-            foreign = [await stranger.get(path), await stranger.delete(path)]
-            gone = await client.delete(path)
-            return foreign, gone, await client.get(path)
-
-    foreign, gone, after = ask(engine, conversation)
+    with (
+        serving(engine) as service,
+        service.blocking() as client,
+        service.blocking(add_key(engine, "x")) as stranger,
+    ):
+        path = add(client, [CALL]).headers["Location"]
+        foreign = [stranger.get(path), stranger.delete(path)]
+        gone = client.delete(path)
+        after = client.get(path)
     assert [one.status_code for one in foreign] == [404, 404]
     assert (gone.status_code, after.status_code) == (204, 404)
     assert rows_of(engine, tables.items) == []
@@ -358,13 +338,10 @@ def test_a_clock_that_jumps_deletes_nothing_until_it_was_steady_for_an_hour():
 
 
 def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
-    async def conversation(service):
-        async with service.client() as client:
-            await client.post("/v1/summaries", json={**CALL})
-            verdict = {"verdict": "edited", "edits": {"kept": 2, "changed": 1}, "wrong": 1}
-            return await client.post("/v1/feedback", json=verdict)
-
-    assert ask(engine, conversation).status_code == 201
+    with asking(engine) as client:
+        client.post("/v1/summaries", json={**CALL})
+        verdict = {"verdict": "edited", "edits": {"kept": 2, "changed": 1}, "wrong": 1}
+        assert client.post("/v1/feedback", json=verdict).status_code == 201
     whole = "".join(str(rows_of(engine, one)) for one in tables.metadata.sorted_tables)
     assert "order" not in whole
     assert rows_of(engine, tables.feedback_table)[0].edits == {"kept": 2, "changed": 1, "wrong": 1}
@@ -385,15 +362,11 @@ def test_a_refusal_of_feedback_says_which_field_is_wrong():
 def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
     pair = {"dialogue": CALL, "before": "x", "after": "Ann waits; her phone is 555 010 0199."}
 
-    async def conversation(service):
-        async with service.client() as client:
-            refused = await client.post("/v1/feedback", json={"verdict": "edited", "content": pair})
-            body = {"verdict": "edited", "content": pair, "consent": True}
-            once = {"Idempotency-Key": "f1"}
-            taken = [await client.post("/v1/feedback", json=body, headers=once) for _ in range(2)]
-            return refused, taken
-
-    refused, taken = ask(engine, conversation)
+    with asking(engine) as client:
+        refused = client.post("/v1/feedback", json={"verdict": "edited", "content": pair})
+        body = {"verdict": "edited", "content": pair, "consent": True}
+        once = {"Idempotency-Key": "f1"}
+        taken = [client.post("/v1/feedback", json=body, headers=once) for _ in range(2)]
     assert refused.status_code == 400
     assert [one.status_code for one in taken] == [201, 200]
     [found] = shared_feedback(engine, "pairs")
@@ -465,25 +438,21 @@ def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
 def test_a_full_store_refuses_and_loses_nothing(tmp_path):
     engine = tables.open_store(f"sqlite:///{tmp_path}/service.db")
 
-    async def conversation(service):
-        async with service.client() as client:
-            kept = (await add(client, [CALL])).headers["Location"]
-            await finished(client, kept)
-            engine.dispose()  # the limit is of a connection
-            sa.event.listen(engine, "connect", full)
-            long = {**CALL, "utterances": CALL["utterances"] * 100}
-            refused = [
-                await add(client, [long] * 50),
-                await client.post("/v1/summaries", json={**long, "review": True}),
-            ]
-            made = await client.post("/v1/summaries", json=CALL)
-            status, _ = await finished(client, kept)
-            return refused, made, status
-
     def full(connection, _):
         connection.execute("PRAGMA max_page_count=1")  # no more than there are
 
-    refused, made, status = ask(engine, conversation)
+    with asking(engine) as client:
+        kept = add(client, [CALL]).headers["Location"]
+        finished(client, kept)
+        engine.dispose()  # the limit is of a connection
+        sa.event.listen(engine, "connect", full)
+        long = {**CALL, "utterances": CALL["utterances"] * 100}
+        refused = [
+            add(client, [long] * 50),
+            client.post("/v1/summaries", json={**long, "review": True}),
+        ]
+        made = client.post("/v1/summaries", json=CALL)
+        status, _ = finished(client, kept)
     assert [(one.status_code, one.json()["code"]) for one in refused] == [
         (503, "store_unavailable")
     ] * 2

@@ -3,11 +3,10 @@
 import time
 
 import pytest
-from tests.service.conftest import ask, finished, running
+from tests.service.conftest import asking, finished
 from tests.service.test_api import CALL, TRANSCRIPT
 
 from dialogist.service import stored_forms
-from dialogist.service.keys import add_key
 from dialogist.service.problems import Problem
 
 FORM = """name: Rückgabe
@@ -28,37 +27,31 @@ def with_cues(count):
 
 def test_a_form_is_stored_listed_used_replaced_and_deleted(engine):
     """By one process; another one knows of it at once."""
+    with asking(engine) as client, asking(engine) as there:
 
-    async def conversation(service):
-        replies = {}
-        async with running(engine) as other, service.client() as client, other.client() as there:
+        def sent(text):
+            return client.post("/v1/forms", content=text, headers=YAML)
 
-            async def send(name, text, code):
-                reply = await client.post("/v1/forms", content=text, headers=YAML)
-                replies[name] = reply
-                assert reply.status_code == code, (name, reply.text)
+        def used():
+            return there.post("/v1/summaries", json={**CALL, "options": {"form": "Rückgabe"}})
 
-            await send("new", FORM, 201)
-            await send("again", FORM, 200)
-            replies["list"] = await there.get("/v1/forms")
-            replies["text"] = await there.get(PATH)
-            options = {"form": "Rückgabe"}
-            replies["used"] = await there.post("/v1/summaries", json={**CALL, "options": options})
-            await send("changed", FORM.replace("Problem", "Trouble"), 409)
-            newer = FORM.replace("version: 1", "version: 2").replace("Problem", "Trouble")
-            await send("newer", newer, 200)
-            used = await there.post("/v1/summaries", json={**CALL, "options": options})
-            replies["used newer"] = used
-            replies["audit"] = await client.get("/v1/audit")
-            assert (await there.delete(PATH)).status_code == 204
-            for method, path in (("GET", PATH), ("DELETE", PATH), ("DELETE", "/v1/forms/call")):
-                assert (await client.request(method, path)).status_code == 404
-            replies["gone"] = await client.post("/v1/summaries", json={**CALL, "options": options})
-        return replies
-
-    replies = ask(engine, conversation)
-    assert replies["new"].headers["Location"] == PATH
-    listed = {one["name"]: one for one in replies["list"].json()["forms"]}
+        new = sent(FORM)
+        assert (new.status_code, new.headers["Location"]) == (201, PATH)
+        assert sent(FORM).status_code == 200
+        listed = {form["name"]: form for form in there.get("/v1/forms").json()["forms"]}
+        assert there.get(PATH).text == FORM
+        sections = used().json()["filled"]["sections"]
+        assert sent(FORM.replace("Problem", "Trouble")).status_code == 409
+        newer = FORM.replace("version: 1", "version: 2").replace("Problem", "Trouble")
+        assert sent(newer).status_code == 200
+        assert "Trouble" in used().text
+        actions = [change["action"] for change in client.get("/v1/audit").json()["changes"]]
+        assert actions[:2] == ["form changed", "form added"]
+        assert there.delete(PATH).status_code == 204
+        for method, path in (("GET", PATH), ("DELETE", PATH), ("DELETE", "/v1/forms/call")):
+            assert client.request(method, path).status_code == 404
+        gone = used()
+        assert (gone.status_code, gone.json()["code"]) == (422, "invalid_options")
     assert listed["Rückgabe"] == {
         "name": "Rückgabe",
         "title": "Notiz zur Rückgabe",
@@ -69,26 +62,17 @@ def test_a_form_is_stored_listed_used_replaced_and_deleted(engine):
         "own": True,
     }
     assert (listed["call"]["title"], listed["call"]["own"]) == ("Customer call", False)
-    assert replies["text"].text == FORM
-    sections = replies["used"].json()["filled"]["sections"]
-    assert [one["title"] for one in sections] == ["Problem", "Phone"]
+    assert [section["title"] for section in sections] == ["Problem", "Phone"]
     assert sections[1]["entries"][0]["text"] == "555 010 0199"
-    assert "Trouble" in replies["used newer"].text
-    assert (replies["gone"].status_code, replies["gone"].json()["code"]) == (422, "invalid_options")
-    actions = [one["action"] for one in replies["audit"].json()["changes"]]
-    assert actions[:2] == ["form changed", "form added"]
 
 
 def test_a_stored_batch_uses_a_form_of_ones_own(engine):
-    async def conversation(service):
-        async with service.client() as client:
-            await client.post("/v1/forms", content=FORM, headers=YAML)
-            body = {"dialogues": [CALL], "options": {"form": "Rückgabe"}}
-            refused = await client.post("/v1/batches", json={**body, "options": {"form": "no"}})
-            path = (await client.post("/v1/batches", json=body)).headers["Location"]
-            return refused, (await finished(client, path))[1]
-
-    refused, [result] = ask(engine, conversation)
+    with asking(engine) as client:
+        client.post("/v1/forms", content=FORM, headers=YAML)
+        body = {"dialogues": [CALL], "options": {"form": "Rückgabe"}}
+        refused = client.post("/v1/batches", json={**body, "options": {"form": "no"}})
+        path = client.post("/v1/batches", json=body).headers["Location"]
+        [result] = finished(client, path)[1]
     assert refused.json()["code"] == "invalid_options"
     assert result["filled"]["form"] == "Rückgabe"
 
@@ -131,15 +115,12 @@ def test_there_is_a_limit_to_the_number_of_forms(engine, monkeypatch):
 
 
 def test_a_form_is_previewed_and_nothing_is_stored(engine):
-    async def conversation(service):
-        async with service.client() as client:
-            bodies = [{}, {"dialogue": TRANSCRIPT}, {"dialogue": CALL}, {"dialogue": 1}, {"x": 1}]
-            path = "/v1/forms/preview"
-            replies = [await client.post(path, json={"form": FORM, **body}) for body in bodies]
-            replies.append(await client.post(path, json={"form": "name: x"}))
-            return replies, (await client.get("/v1/forms")).json()["forms"]
-
-    replies, forms = ask(engine, conversation)
+    with asking(engine) as client:
+        bodies = [{}, {"dialogue": TRANSCRIPT}, {"dialogue": CALL}, {"dialogue": 1}, {"x": 1}]
+        path = "/v1/forms/preview"
+        replies = [client.post(path, json={"form": FORM, **body}) for body in bodies]
+        replies.append(client.post(path, json={"form": "name: x"}))
+        forms = client.get("/v1/forms").json()["forms"]
     assert [reply.status_code for reply in replies] == [200, 200, 200, 400, 400, 422]
     for reply in replies[:3]:
         titles = [section["title"] for section in reply.json()["filled"]["sections"]]
@@ -147,31 +128,17 @@ def test_a_form_is_previewed_and_nothing_is_stored(engine):
     assert not any(form["own"] for form in forms)
 
 
-def test_a_key_needs_the_scope_to_store_forms(engine):
-    async def conversation(service):
-        narrow = add_key(engine, "narrow", ["summaries"])
-        async with service.client(narrow) as client:
-            sent = await client.post("/v1/forms", content=FORM, headers=YAML)
-            return sent, await client.delete(PATH), await client.get("/v1/forms")
-
-    replies = ask(engine, conversation)
-    assert [reply.status_code for reply in replies] == [403, 403, 200]
-
-
 def test_as_many_cues_as_there_may_be_take_little_time(engine):
     said = {"speaker": "Ann", "text": "Is your number 555 010 0199?"}
     dialogue = {"utterances": [{**said, "text": f"{n}. {said['text']}"} for n in range(300)]}
 
-    async def conversation(service):
-        async with service.client() as client:
-            times = []
-            for form in (with_cues(1), with_cues(200)):
-                began = time.perf_counter()
-                body = {"form": form, "dialogue": dialogue}
-                reply = await client.post("/v1/forms/preview", json=body)
-                assert reply.status_code == 200
-                times.append(time.perf_counter() - began)
-            return times
-
-    few, many = ask(engine, conversation)
+    with asking(engine) as client:
+        times = []
+        for form in (with_cues(1), with_cues(200)):
+            began = time.perf_counter()
+            body = {"form": form, "dialogue": dialogue}
+            reply = client.post("/v1/forms/preview", json=body)
+            assert reply.status_code == 200
+            times.append(time.perf_counter() - began)
+        few, many = times
     assert many < 3 * few + 0.5

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 import pytest
-from tests.service.conftest import Slow, ask, finished, until
+from tests.service.conftest import Slow, ask, asking, finished, serving, until
 from tests.service.test_api import CALL
 
 from dialogist.errors import ModelError
@@ -65,16 +65,12 @@ def test_a_deadline_is_told_and_its_dialogue_is_not_begun(engine):
 def test_a_request_may_have_a_shorter_deadline(engine):
     writer = Slow(is_open=False)
 
-    async def conversation(service):
-        async with service.client() as client:
-            service.queue.lane(1).process.start()
-            started = time.monotonic()
-            late = await post(client, {**CALL, "timeout_ms": 50})
-            took = time.monotonic() - started
-            writer.go.set()
-            return late, took
-
-    late, took = ask(engine, conversation, writer)
+    with serving(engine, writer) as service, service.blocking() as client:
+        service.queue.lane(1).process.start()
+        started = time.monotonic()
+        late = post(client, {**CALL, "timeout_ms": 50})
+        took = time.monotonic() - started
+        writer.go.set()
     assert (late.status_code, took < 2) == (504, True)
 
 
@@ -101,17 +97,13 @@ def test_a_writer_that_cannot_write_is_told_and_its_batch_waits(engine):
 
     writer = Away(is_open=False)
 
-    async def conversation(service):
-        async with service.client() as client:
-            refused = await post(client)
-            batch = await client.post("/v1/batches", json={"dialogues": [CALL]})
-            await asyncio.sleep(0.3)
-            waits = (await client.get(batch.headers["Location"])).json()
-            writer.go.set()
-            done, _ = await finished(client, batch.headers["Location"])
-            return refused, waits, done
-
-    refused, waits, done = ask(engine, conversation, writer)
+    with asking(engine, writer) as client:
+        refused = post(client)
+        batch = client.post("/v1/batches", json={"dialogues": [CALL]})
+        time.sleep(0.3)
+        waits = client.get(batch.headers["Location"]).json()
+        writer.go.set()
+        done, _ = finished(client, batch.headers["Location"])
     assert (refused.status_code, refused.json()["code"]) == (503, "writer_unavailable")
     assert "secret" not in refused.text
     assert (waits["status"], done["done"]) == ("queued", 1)
@@ -150,15 +142,12 @@ def test_a_writer_is_loaded_anew_and_one_that_fails_is_not_used(engine):
     def load():
         return Summarizer(Named())
 
-    async def conversation(service):
-        async with service.client() as client:
-            writers = []
-            for _ in range(3):
-                writers.append((await post(client)).json()["writer"])
-                await reload_writer(service.queue, load)
-            return [*writers, (await post(client)).json()["writer"]]
-
-    assert ask(engine, conversation, load=load) == ["first", "second", "second", "second"]
+    with serving(engine, load=load) as service, service.blocking() as client:
+        writers = []
+        for _ in range(3):
+            writers.append(post(client).json()["writer"])
+            service.portal.call(reload_writer, service.queue, load)
+        assert [*writers, post(client).json()["writer"]] == ["first", "second", "second", "second"]
 
 
 def test_who_has_waited_too_long_is_refused_in_time(engine):
