@@ -104,8 +104,8 @@ def _tell_first_key(path: Path, address: str, make: Callable[[], str]) -> None:
     except OSError as error:
         reason = f"{path}: cannot be written: {error.strerror}"
         raise UsageError(f"{reason}; make a key with dialogist keys add NAME") from None
-    told = f"{path} has the first API key: open its link, then delete it"
-    note(f"listening on {address}; {told}", own=True)
+    advice = f"{path} has the first API key: open its link, then delete it"
+    note(f"listening on {address}; {advice}", own=True)
 
 
 def client(output: OutputFile = None) -> None:
@@ -236,9 +236,9 @@ def show_deliveries(
     engine = _engine(store, config)
     from dialogist.service.deliveries import MOST_LISTED, DeliveryFilter, find_deliveries
 
-    for one in find_deliveries(engine, DeliveryFilter(state=state, limit=MOST_LISTED)):
+    for delivery in find_deliveries(engine, DeliveryFilter(state=state, limit=MOST_LISTED)):
         shown = ("id", "destination", "event", "review", "tries", "error")
-        typer.echo("\t".join(str(one[name]) for name in shown))
+        typer.echo("\t".join(str(delivery[name]) for name in shown))
 
 
 @deliveries_app.command("retry")
@@ -258,7 +258,7 @@ def retry(
     from dialogist.service.problems import Problem
 
     dead = find_deliveries(engine, DeliveryFilter(state="dead", limit=MOST_LISTED))
-    for identity in ids or [str(one["id"]) for one in dead]:
+    for identity in ids or [str(delivery["id"]) for delivery in dead]:
         try:
             retry_delivery(engine, "", identity)
         except Problem as problem:

@@ -559,7 +559,7 @@ def description() -> dict[str, Any]:
     for path, asked in _QUERIES.items():
         schema = asked.model_json_schema()["properties"]
         described["paths"][path]["get"]["parameters"] = [
-            {"name": name, "in": "query", "schema": one} for name, one in schema.items()
+            {"name": name, "in": "query", "schema": part} for name, part in schema.items()
         ]
     return described
 

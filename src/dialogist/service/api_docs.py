@@ -32,10 +32,10 @@ def _parameters(
     route: Mapping[str, Any], schemas: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Name, place, type and meaning of what a request may say."""
-    for one in route.get("parameters", ()):
-        schema = one.get("schema", {})
-        about = schema.get("description") or one.get("description", "")
-        yield one["name"], one["in"], _type(schema), about
+    for parameter in route.get("parameters", ()):
+        schema = parameter.get("schema", {})
+        about = schema.get("description") or parameter.get("description", "")
+        yield parameter["name"], parameter["in"], _type(schema), about
     for content in route.get("requestBody", {}).get("content", {}).values():
         schema = content.get("schema", {})
         schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
@@ -50,7 +50,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
-        kinds = [_type(one) for one in schema["anyOf"] if one.get("type") != "null"]
+        kinds = [_type(part) for part in schema["anyOf"] if part.get("type") != "null"]
         return " | ".join(kinds)
     kind = schema.get("type", "any")
     return " | ".join(kind) if isinstance(kind, list) else str(kind)

@@ -178,24 +178,24 @@ def _request(transcript: str, values: dict[str, Any]) -> SummaryRequest:
 
 def _summary(result: Result, is_masked: bool) -> dict[str, Any]:
     summary, filled = result.summary, result.filled
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "status": summary.status,
         "reason": summary.reason,
-        "statements": [_statement(one) for one in summary.statements],
+        "statements": [*map(_statement, summary.statements)],
         "warnings": [warning.message for warning in summary.warnings],
     }
     if filled is not None:
-        sections = {one.title: [entry.text for entry in one.entries] for one in filled.sections}
-        told |= {"form": filled.form, "sections": sections, "missing": [*filled.missing]}
-    return told | {"turns": _turns(result.dialogue)["turns"]} if is_masked else told
+        sections = {s.title: [entry.text for entry in s.entries] for s in filled.sections}
+        values |= {"form": filled.form, "sections": sections, "missing": [*filled.missing]}
+    return values | {"turns": _turns(result.dialogue)["turns"]} if is_masked else values
 
 
 def _verdicts(summary: str, dialogue: Dialogue) -> dict[str, Any]:
     given = _Given(summary)
     judge = Summarizer(given, open_verifier("local", given))
-    found = judge.result(dialogue, SummaryOptions(unsupported="mark")).summary
-    statements = [_statement(one) for one in found.statements]
-    return {"status": found.status, "reason": found.reason, "statements": statements}
+    judged = judge.result(dialogue, SummaryOptions(unsupported="mark")).summary
+    statements = [*map(_statement, judged.statements)]
+    return {"status": judged.status, "reason": judged.reason, "statements": statements}
 
 
 def _statement(statement: Statement) -> dict[str, Any]:
@@ -209,10 +209,10 @@ def _statement(statement: Statement) -> dict[str, Any]:
 
 def _turns(dialogue: Dialogue) -> dict[str, Any]:
     turns = [
-        {"number": number, "speaker": one.speaker, "text": one.text}
-        for number, one in enumerate(dialogue.utterances, 1)
+        {"number": number, "speaker": turn.speaker, "text": turn.text}
+        for number, turn in enumerate(dialogue.utterances, 1)
     ]
-    words = sum(len(words_in(one.text)) for one in dialogue.utterances)
+    words = sum(len(words_in(turn.text)) for turn in dialogue.utterances)
     return {"speakers": [*dialogue.speakers], "words": words, "turns": turns}
 
 

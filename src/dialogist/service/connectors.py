@@ -187,9 +187,9 @@ def _texts(body: Mapping[str, Any], link: str) -> dict[str, str]:
         parts = [*group]
         texts = [part["text"] for part in parts]
         if heading and not any(part["verdict"] for part in parts):  # values of fields
-            told = ", ".join(texts)
-            html += f"<p><b>{escape(heading)}:</b> {escape(told)}</p>"
-            mrkdwn += f"*{escape(heading, quote=False)}:* {escape(told, quote=False)}\n"
+            value = ", ".join(texts)
+            html += f"<p><b>{escape(heading)}:</b> {escape(value)}</p>"
+            mrkdwn += f"*{escape(heading, quote=False)}:* {escape(value, quote=False)}\n"
             continue
         lines = "".join(f"<li>{escape(text).replace(chr(10), '<br>')}</li>" for text in texts)
         html += f"<h2>{escape(heading)}</h2>" * bool(heading) + f"<ul>{lines}</ul>"
@@ -240,12 +240,12 @@ def open_destinations(
         values = {key: str(value) for key, value in (destination.model_extra or {}).items()}
         for secret in rule.secrets:
             variable = values[secret]
-            values[secret] = found = environment.get(variable, "").strip()
-            if not (found and found.isascii() and found.isprintable()):
+            values[secret] = value = environment.get(variable, "").strip()
+            if not (value and value.isascii() and value.isprintable()):
                 raise ConfigError(f"{where}: set the variable {variable} to its {secret}")
             try:
                 if rule.signed:
-                    signature_of(found, "", 0, b"")
+                    signature_of(value, "", 0, b"")
             except ValueError as error:
                 raise ConfigError(f"{where}: {variable} {error}") from None
         try:
@@ -291,13 +291,13 @@ async def send(request: "httpx.Request", rule: Connector) -> Outcome:
     except httpx.HTTPError as error:
         return Outcome(f"not reached: {type(error).__name__}")
     status, reason = response.status_code, _REASON.search(answer)
-    told = f"{status} {responses.get(status, '')}".strip()
-    told += f": {reason[1].decode()}" if reason else ""
+    answered = f"{status} {responses.get(status, '')}".strip()
+    answered += f": {reason[1].decode()}" if reason else ""
     if not 200 <= status < 300:
         is_final = 300 <= status < 500 and status not in _PASSES
         if rule.final:
             is_final = status in rule.final
-        return Outcome(told, is_final, _pause_of(response.headers.get("retry-after", "")))
+        return Outcome(answered, is_final, _pause_of(response.headers.get("retry-after", "")))
     try:
         value = json.loads(answer) if rule.done else {}
     except (ValueError, RecursionError):
@@ -305,7 +305,7 @@ async def send(request: "httpx.Request", rule: Connector) -> Outcome:
     if not isinstance(value, dict) or rule.done not in {"", *value}:
         return Outcome(f"{status}, but the answer is of something else")
     if rule.done and not value[rule.done]:
-        return Outcome(told, value.get("error") not in rule.passing)
+        return Outcome(answered, value.get("error") not in rule.passing)
     return Outcome()
 
 

@@ -114,12 +114,12 @@ class DialogueMasks:
     def texts(self, texts: Sequence[str]) -> list[str]:
         new = [text for text in dict.fromkeys(texts) if text not in self._masked]
         masked, self._table = mask_more(new, self._privacy, self._table)
-        self._masked.update(zip(new, (one.text for one in masked), strict=True))
+        self._masked.update(zip(new, (part.text for part in masked), strict=True))
         return [self._masked[text] for text in texts]
 
     def statements(self, given: Sequence[FinalStatement]) -> list[FinalStatement]:
-        texts = iter(self.texts([text for one in given for text in (one["heading"], one["text"])]))
-        return [{**one, "heading": next(texts), "text": next(texts)} for one in given]
+        texts = iter(self.texts([part[name] for part in given for name in ("heading", "text")]))
+        return [{**part, "heading": next(texts), "text": next(texts)} for part in given]
 
 
 def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
@@ -195,8 +195,8 @@ def _reader_verdict(row: sa.Row[Any]) -> dict[str, JSON] | None:
     """A summary as it was drafted, and whether somebody took it as it is."""
     if "draft" not in row.content:
         return None
-    told = {"statements": row.content["draft"], "ready": row.content["ready"]}
-    return {**row.content["dialogue"], **told, "verdict": row.verdict, "edits": row.edits}
+    summary = {"statements": row.content["draft"], "ready": row.content["ready"]}
+    return {**row.content["dialogue"], **summary, "verdict": row.verdict, "edits": row.edits}
 
 
 SHARED: Mapping[str, Callable[[sa.Row[Any]], dict[str, JSON] | None]] = {

@@ -29,7 +29,7 @@ from dialogist.service.deliveries import Outbox
 from dialogist.service.keys import Key, KeyRing, bearer_of
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
-from dialogist.service.settings import Settings
+from dialogist.service.settings import ProxySettings, Settings
 from dialogist.service.stored_batches import Runner
 from dialogist.service.work_queue import WorkQueue
 
@@ -191,30 +191,28 @@ async def identified(request: Request) -> Key | None:
     if secret := bearer_of(request.headers.get("authorization", "")):
         key = keys.remembered(secret)  # under load, nothing must wait for a thread
         return key or await to_thread.run_sync(keys.find, secret)
-    person = _named_by_proxy(request)
+    proxy = service_of(request).settings.sign_in
+    person = _named_by(proxy, request) if proxy else ""
     session = request.cookies.get(COOKIE, "")
-    if not (person or session):
-        return None
-    if request.method in _UNSAFE:
+    if (person or session) and request.method in _UNSAFE:
         check_same_site(request)
-    proxy = service_of(request).settings.sign_in
-    if person and proxy is not None:
+    if person and proxy:
         return await to_thread.run_sync(keys.person, person, proxy.scopes)
-    return await to_thread.run_sync(keys.find_session, session)
+    return await to_thread.run_sync(keys.find_session, session) if session else None
 
 
-def _named_by_proxy(request: Request) -> str:
-    """Whom a proxy that is trusted names; the address is that of the connection."""
-    proxy = service_of(request).settings.sign_in
+def _named_by(proxy: ProxySettings, request: Request) -> str:
+    """Whom a proxy names, if it is trusted; the address is that of the connection."""
     peer = request.scope.get("peer") or request.client
-    named = request.headers.getlist(proxy.header) if proxy is not None else []
-    if proxy is None or peer is None or len(named) != 1:
+    named = request.headers.getlist(proxy.header)
+    if peer is None or len(named) != 1:
         return ""
     try:
         address = ip_address(peer[0])
     except ValueError:  # a socket of this machine
         return ""
-    return named[0].strip() if any(address in one for one in proxy.addresses) else ""
+    is_trusted = any(address in network for network in proxy.addresses)
+    return named[0].strip() if is_trusted else ""
 
 
 def check_same_site(request: Request) -> None:

@@ -24,15 +24,9 @@ from dialogist import __version__
 from dialogist.errors import DataError
 from dialogist.forms.form_file import FIELD_TYPES, FieldSource
 from dialogist.records import JSON, Masking, Statement
-from dialogist.service import feedback, guards, reviews, tables
+from dialogist.service import deliveries, feedback, guards, reviews, stored_forms, tables
 from dialogist.service.api import Identity
 from dialogist.service.api_docs import documented_routes
-from dialogist.service.deliveries import (
-    DeliveryFilter,
-    DeliveryRequest,
-    find_deliveries,
-    retry_delivery,
-)
 from dialogist.service.keys import Key
 from dialogist.service.problems import Problem
 from dialogist.service.requests import (
@@ -43,14 +37,6 @@ from dialogist.service.requests import (
     dialogue_of_text,
     options_of,
     record_of,
-)
-from dialogist.service.stored_forms import (
-    FormPreview,
-    form_text,
-    known_forms,
-    preview_request,
-    remove_form,
-    store_form,
 )
 from dialogist.service.view import statements_of, view_of, view_of_review
 from dialogist.service.work_queue import followed
@@ -224,7 +210,7 @@ async def home(request: Request) -> Response:
 async def _home(service: guards.Service, form: Mapping[str, str], **values: Any) -> dict[str, Any]:
     usual = {"form": form, "view": None, "problem": "", "review": ""}
     examples = [(name, title) for name, (title, _) in _EXAMPLES.items()]
-    forms = await service.stored(known_forms)
+    forms = await service.stored(stored_forms.known_forms)
     return {**usual, "forms": forms, "examples": examples, **values}
 
 
@@ -236,7 +222,6 @@ async def summarize_form(request: Request) -> Response:
     """
     service, key = await guards.authorized(request, "summaries")
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
-    form["form"] = form["form"] or form.get("template", "")
     if form.get("example") in _EXAMPLES:
         form["text"] = _TEXTS[f"{form['example']}.txt"]
         form["form"] = form["form"] or _EXAMPLES[form["example"]][1]
@@ -317,20 +302,16 @@ async def queue(request: Request) -> Response:
     asked = {name: value for name, value in request.query_params.items() if name in known}
     asked = {"state": "open", "search": "", "form": "", "order": "age", **asked}
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
-    found = await service.stored(reviews.find_reviews, wanted)
-    values: dict[str, Any] = {
-        "asked": asked,
-        "forms": await service.stored(known_forms),
-        "ago": _ago,
-    }
-    return await _page(request, "reviews", **found, **values)
+    listed = await service.stored(reviews.find_reviews, wanted)
+    forms = await service.stored(stored_forms.known_forms)
+    return await _page(request, "reviews", asked=asked, forms=forms, ago=_ago, **listed)
 
 
 def _ago(when: str) -> str:
     """How long ago a time was, in words."""
     seconds = (datetime.now(UTC) - datetime.fromisoformat(when)).total_seconds()
-    told = (f"{int(seconds / size)} {unit} ago" for size, unit in _UNITS if seconds >= size)
-    return next(told, "now")
+    words = (f"{int(seconds / size)} {unit} ago" for size, unit in _UNITS if seconds >= size)
+    return next(words, "now")
 
 
 @router.get("/reviews/{identity}")
@@ -339,9 +320,9 @@ async def review_page(request: Request, identity: Identity) -> Response:
     service, _ = await guards.authorized(request, "reviews")
     stored = await service.stored(reviews.review_of, identity)
     if stored["state"] != "open":
-        wanted = DeliveryFilter(review=identity)
-        sent = await service.stored(find_deliveries, wanted)
-        targets = [(n, one.connector.ticket) for n, one in service.outbox.targets.items()]
+        wanted = deliveries.DeliveryFilter(review=identity)
+        sent = await service.stored(deliveries.find_deliveries, wanted)
+        targets = [(n, each.connector.ticket) for n, each in service.outbox.targets.items()]
         values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored), "ago": _ago}
         is_kept = stored["state"] in ("approved", "edited")
         values["is_masked"] = is_kept and service.settings.keep_approved == "masked"
@@ -371,12 +352,12 @@ async def approve(request: Request) -> Response:
     if review:
         wanted = checked_values(reviews.ReviewPage, {"limit": "2", "order": order})
         waiting = await service.stored(reviews.find_reviews, wanted)
-        following = [one["id"] for one in waiting["reviews"] if one["id"] != review]
+        following = [each["id"] for each in waiting["reviews"] if each["id"] != review]
     else:
         content = await service.worked(partial(_content, form, depth))
         review, following = await service.stored(reviews.add_shown, key.id, content), []
     stored: dict[str, Any] = await service.stored(reviews.review_of, review)
-    before = [{name: one[name] for name in ("heading", "text")} for one in stored["statements"]]
+    before = [{name: part[name] for name in ("heading", "text")} for part in stored["statements"]]
     after = await service.worked(partial(statements_of, form.get("after", "")))
     verdict = "approved" if before == after else "edited"
     values["verdict"] = form["verdict"] if form.get("verdict") == "rejected" else verdict
@@ -410,7 +391,7 @@ async def change_review(
     service, key = await guards.authorized(request, "reviews")
     form = await _form(request)
     if action == "send":
-        given = checked_values(DeliveryRequest, form)
+        given = checked_values(deliveries.DeliveryRequest, form)
         add = service.outbox.add_by_hand
         await service.stored(tables.once_only, key.id, "", "", add, identity, given)
         return RedirectResponse(f"/reviews/{identity}?done=sent", 303)
@@ -425,7 +406,9 @@ async def change_review(
 async def failed_deliveries(request: Request) -> Response:
     """List what could not be sent."""
     service, _ = await guards.authorized(request, "reviews")
-    failed = await service.stored(find_deliveries, DeliveryFilter(state="dead"))
+    failed = await service.stored(
+        deliveries.find_deliveries, deliveries.DeliveryFilter(state="dead")
+    )
     return await _page(request, "deliveries", deliveries=failed, ago=_ago)
 
 
@@ -434,7 +417,7 @@ async def send_again(request: Request, identity: Identity) -> Response:
     """Have what could not be sent tried again."""
     service, key = await guards.authorized(request, "reviews")
     about = (await _form(request)).get("about", "")
-    await service.stored(retry_delivery, key.id, identity)
+    await service.stored(deliveries.retry_delivery, key.id, identity)
     where = f"/reviews/{about}" if _ID.fullmatch(about) else "/deliveries"
     return RedirectResponse(f"{where}?done=sent", 303)
 
@@ -444,7 +427,7 @@ async def show_forms(request: Request) -> Response:
     """Show the forms, and the text of one to begin with."""
     service, _ = await guards.authorized(request, "summaries")
     like = request.query_params.get("like", "")
-    text = await service.stored(form_text, like) if like else ""
+    text = await service.stored(stored_forms.form_text, like) if like else ""
     return await _forms_page(request, service, text)
 
 
@@ -455,7 +438,7 @@ async def _forms_page(
     problem: Problem | None = None,
     view: Any = None,
 ) -> Response:
-    values = {"text": text, "view": view, "forms": await service.stored(known_forms)}
+    values = {"text": text, "view": view, "forms": await service.stored(stored_forms.known_forms)}
     values |= {"sources": get_args(FieldSource), "types": FIELD_TYPES}
     if problem is None:
         return await _page(request, "forms", 200, problem="", **values)
@@ -470,16 +453,16 @@ async def change_forms(request: Request) -> Response:
     text, queue = form.get("text", "").replace("\r\n", "\n"), service.queue
     try:
         if form.get("do") == "preview":
-            read = partial(preview_request, FormPreview(form=text))
+            read = partial(stored_forms.preview_request, stored_forms.FormPreview(form=text))
             with queue.place(len(text)) as lane:
                 _, result = await queue.summarize(read, lane, partial(guards.left, request))
             view = view_of(result.dialogue, result.to_json())
             return await _forms_page(request, service, text, view=view)
         await guards.authorized(request, "forms")
         if form.get("do") == "delete":
-            await service.stored(remove_form, key.id, form.get("name", ""))
+            await service.stored(stored_forms.remove_form, key.id, form.get("name", ""))
             return RedirectResponse("/forms?done=deleted", 303)
-        await service.stored(store_form, key.id, text)
+        await service.stored(stored_forms.store_form, key.id, text)
     except Problem as problem:
         return await _forms_page(request, service, text, problem)
     return RedirectResponse("/forms?done=stored", 303)

@@ -102,28 +102,27 @@ class SummaryRequest:
 
 
 def options_of(values: object) -> Options:
-    """The options of a request; a refusal says which is at fault, without its value."""
-    try:
-        return Options.model_validate(values)
-    except ValidationError as error:
-        raise Problem("invalid_options", f"options: {fault_of(error, Options)}") from None
+    """The options of a request."""
+    return checked_values(Options, values, "invalid_options", "options: ")
 
 
-def fault_of(error: ValidationError, model: type[Config]) -> str:
-    """The first fault: the name of a field is ours, anything else the client's."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    name = str(first["loc"][0]) if first["loc"] else ""
-    if name not in model.model_fields:
-        return f"use only {', '.join(model.model_fields)}"
-    return f"{name}: {first['msg']}"
+def checked_values(
+    model: type[ConfigT], values: object, code: str = "bad_request", place: str = ""
+) -> ConfigT:
+    """What a request asks for; a refusal names the first field that is wrong, without its value.
 
-
-def checked_values(model: type[ConfigT], values: "JSON | Mapping[str, str]") -> ConfigT:
-    """What a request asks for; a refusal names the field that is wrong."""
+    The name of a field is ours, anything else the client's.
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise Problem("bad_request", fault_of(error, model)) from None
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        is_ours = name in model.model_fields
+        fault = (
+            f"{name}: {first['msg']}" if is_ours else f"use only {', '.join(model.model_fields)}"
+        )
+        raise Problem(code, place + fault) from None
 
 
 def build_request(

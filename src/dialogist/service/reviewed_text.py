@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from dialogist.records import JSON, Summary
@@ -47,7 +48,7 @@ def shown_parts(
                 statement["reasons"] = []
             yield statement["section"], statement["text"], statement
         return
-    for section in sorted(filled["sections"], key=lambda one: PLACES.get(one["source"], 1)):
+    for section in sorted(filled["sections"], key=lambda part: PLACES.get(part["source"], 1)):
         for entry in section["entries"]:
             text, owner = entry["text"], entry.get("owner", "")
             behind = [entry.get("role", ""), entry.get("deadline", "")]
@@ -86,13 +87,17 @@ def columns_of(dialogue: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[
     }
 
 
+def texts_of(statements: Sequence[FinalStatement]) -> list[str]:
+    return [statement["text"] for statement in statements]
+
+
 def text_with_headings(
     statements: Sequence[FinalStatement], bullet: str = "", mark: str = ""
 ) -> str:
     """Statements as lines, a heading above those that it holds; ``mark`` stands before it."""
     blocks = []
-    for heading, held in groupby(statements, lambda one: one["heading"]):
-        lines = [f"{bullet}{one['text']}" for one in held]
+    for heading, group in groupby(statements, itemgetter("heading")):
+        lines = [f"{bullet}{statement['text']}" for statement in group]
         blocks.append("\n".join([*([f"{mark}{heading}"] if heading else []), *lines]))
     return "\n\n".join(blocks)
 
@@ -126,8 +131,8 @@ def changes_between(before: Sequence[str], after: Sequence[str]) -> list[Change]
             kind: Edit = "quoted"
             was = next(iter(gone[at : at + 1] or near[-1:]), None)
         else:
-            own = _words(line)
-            alike = {other: _likeness(own, words[other]) for other in near}
+            here_words = _words(line)
+            alike = {other: _likeness(here_words, words[other]) for other in near}
             was = max((n for n in near if alike[n] > _LIKE), key=lambda n: alike[n], default=None)
             kind = "added" if was is None else "changed"
         if was is not None:
@@ -141,10 +146,10 @@ def _words(line: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", line.lower()))
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _likeness(words: frozenset[str], others: frozenset[str]) -> float:
     """The share of their words that both have."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared or 1)
+    shared = len(words & others)
+    return shared / (len(words) + len(others) - shared or 1)
 
 
 def edits_between(before: Sequence[str], after: Sequence[str]) -> dict[Edit, int]:
@@ -176,7 +181,7 @@ def corrected_statements(
     of one that somebody worded is ``edited`` or ``added``.
     """
     final: list[FinalStatement] = []
-    changes = changes_between([one["text"] for one in draft], [text for _, text in after])
+    changes = changes_between(texts_of(draft), [text for _, text in after])
     for kind, before, number in changes:
         if number is None:
             continue
@@ -203,7 +208,7 @@ def judged_statements(
     and true as it is now; what was removed nobody may have said.
     """
     judged: list[dict[str, JSON]] = []
-    changes = changes_between([one["text"] for one in draft], [one["text"] for one in final])
+    changes = changes_between(texts_of(draft), texts_of(final))
     for kind, before, after in changes:
         if before is None:
             continue

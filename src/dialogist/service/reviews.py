@@ -31,6 +31,7 @@ from dialogist.service.reviewed_text import (
     corrected_statements,
     edits_between,
     text_with_headings,
+    texts_of,
 )
 from dialogist.service.settings import KeepApproved
 from dialogist.summarizer import Result
@@ -120,8 +121,8 @@ def add_shown(engine: sa.Engine, key_id: str, content: Mapping[str, Any]) -> str
     return identity
 
 
-_TOLD = [one for one in tables.reviews.c if one.name not in ("dialogue", "summary")]
-_LISTED = [one for one in _TOLD if one.name not in ("text", "draft_text", "final")]
+_TEXTS = [column for column in tables.reviews.c if column.name not in ("dialogue", "summary")]
+_LISTED = [column for column in _TEXTS if column.name not in ("text", "draft_text", "final")]
 
 
 def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
@@ -138,10 +139,10 @@ def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
     if wanted.after:
         with engine.connect() as connection:
             known = sa.select(_place(wanted), table.id).where(table.id == wanted.after)
-            found = connection.execute(known).first()
-        if found is None:
+            last = connection.execute(known).first()
+        if last is None:
             raise Problem("not_found", "after: there is no review of this id any longer")
-        place = (found[0], found.id)
+        place = (last[0], last.id)
     excerpt = sa.func.substr(table.text, 1, _EXCERPT).label("excerpt")
     rows, behind = _rows(engine, wanted, [*_LISTED, excerpt], place, wanted.limit)
     listed = [{**_shown(row), "excerpt": row.excerpt} for row in rows]
@@ -177,15 +178,15 @@ def _rows(
     if behind is not None:
         place, last = sa.tuple_(goes_by, table.id), sa.tuple_(*map(sa.literal, behind))
         query = query.where(place > last if is_rising else place < last)
-    order = [one if is_rising else one.desc() for one in (goes_by, table.id)]
+    order = [key if is_rising else key.desc() for key in (goes_by, table.id)]
     looked_at = _SCANNED if wanted.search else most
     looked = query.order_by(*order).limit(looked_at).subquery()
-    found = sa.select(*columns).join(looked, looked.c.id == table.id).order_by(*order).limit(most)
+    query = sa.select(*columns).join(looked, looked.c.id == table.id).order_by(*order).limit(most)
     if wanted.search:
         texts = (table.text, table.conversation)
-        found = found.where(sa.or_(*(t.icontains(wanted.search, autoescape=True) for t in texts)))
+        query = query.where(sa.or_(*(t.icontains(wanted.search, autoescape=True) for t in texts)))
     with engine.connect() as connection:
-        rows = connection.execute(found).all()
+        rows = connection.execute(query).all()
         if len(rows) == most:
             return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
         seen = connection.execute(sa.select(looked)).all() if wanted.search else rows
@@ -270,28 +271,27 @@ def decide(
     final = draft
     edits: Mapping[Edit, int] = {}
     if given.verdict == "edited":
-        final = corrected_statements(draft, [(one.heading, one.text) for one in given.statements])
+        worded = [(statement.heading, statement.text) for statement in given.statements]
+        final = corrected_statements(draft, worded)
     if given.verdict != "rejected":
-        edits = edits_between(*([one["text"] for one in part] for part in (draft, final)))
+        edits = edits_between(texts_of(draft), texts_of(final))
     values: dict[str, Any] = {"final": final, "text": text_with_headings(final)}
     content: dict[str, Any] | None = None
     masks_text = keep == "masked" and given.verdict != "rejected"
     if masks_text or given.consent:
         dialogue, before, after = call(partial(masked_review, row.dialogue, draft, final))
-        record = record_of(dialogue)
         if masks_text:
-            turns = dialogue.utterances
             values = {
                 "final": after,
                 "text": text_with_headings(after),
                 "draft_text": text_with_headings(before),
                 "conversation": dialogue.id,
-                "speakers": [*dict.fromkeys(turn.speaker for turn in turns if turn.speaker)],
+                "speakers": [*dialogue.speakers],
             }
         if given.consent:
-            texts = ("\n".join(one["text"] for one in part) for part in (before, after))
-            content = {"dialogue": record, **dict(zip(("before", "after"), texts, strict=True))}
-            content |= {"draft": before, "final": after, "ready": row.ready}
+            content = {"dialogue": record_of(dialogue), "ready": row.ready}
+            content |= {"draft": before, "final": after}
+            content |= {"before": "\n".join(texts_of(before)), "after": "\n".join(texts_of(after))}
     now = time.time()
     values |= {"state": given.verdict, "at": now, "reviewed": now, "reviewer": key.name}
     with engine.begin() as connection:
@@ -359,7 +359,7 @@ def export_reviews(engine: sa.Engine, wanted: ExportFilter) -> Iterator[str]:
     yield head
     behind: Place | None = None
     while True:
-        rows, behind = _rows(engine, wanted, _TOLD, behind, _PAGE)
+        rows, behind = _rows(engine, wanted, _TEXTS, behind, _PAGE)
         yield "".join(text_of_one(_whole(row)) for row in rows)
         if behind is None:
             return
@@ -373,21 +373,24 @@ _CELLS = (
 
 def _as_markdown(shown: Mapping[str, Any]) -> str:
     named = [
-        {name: plain(one[name]) for name in ("heading", "text")} for one in shown["statements"]
+        {name: plain(part[name]) for name in ("heading", "text")} for part in shown["statements"]
     ]
-    told = f"{shown['state']} {shown['reviewed']} {shown['reviewer']} {shown['reason']}"
+    facts = f"{shown['state']} {shown['reviewed']} {shown['reviewer']} {shown['reason']}"
     text = text_with_headings(named, "- ", "### ")
-    return f"## {plain(shown['conversation']) or shown['id']}\n\n{plain(told)}\n\n{text}\n\n"
+    return f"## {plain(shown['conversation']) or shown['id']}\n\n{plain(facts)}\n\n{text}\n\n"
+
+
+def _as_csv(shown: Mapping[str, Any]) -> str:
+    return csv_row(shown[name] for name in _CELLS)
+
+
+def _as_line(shown: Mapping[str, Any]) -> str:
+    return json.dumps(shown, ensure_ascii=False) + "\n"
 
 
 EXPORTS: Mapping[ExportFormat, tuple[str, str, str, Callable[[Mapping[str, Any]], str]]] = {
-    "csv": ("text/csv", "csv", csv_row(_CELLS), lambda one: csv_row(one[name] for name in _CELLS)),
-    "jsonl": (
-        "application/x-ndjson",
-        "jsonl",
-        "",
-        lambda one: json.dumps(one, ensure_ascii=False) + "\n",
-    ),
+    "csv": ("text/csv", "csv", csv_row(_CELLS), _as_csv),
+    "jsonl": ("application/x-ndjson", "jsonl", "", _as_line),
     "markdown": ("text/markdown", "md", "# Reviews\n\n", _as_markdown),
 }
 """Media type, ending of a file, beginning, and a review as text."""

@@ -72,8 +72,8 @@ def batch_status(engine: sa.Engine, key_id: str, identity: str) -> dict[str, JSO
         counts = {row[0]: row[1] for row in connection.execute(counted.group_by(items.c.state))}
     done, failed = counts.get("done", 0), counts.get("failed", 0)
     state = "done" if done + failed == batch.total else "running" if done + failed else "queued"
-    told = {"id": identity, "status": state, "created": batch.created}
-    return {**told, "total": batch.total, "done": done, "failed": failed}
+    status = {"id": identity, "status": state, "created": batch.created}
+    return {**status, "total": batch.total, "done": done, "failed": failed}
 
 
 def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:

@@ -82,8 +82,8 @@ def known_forms(engine: sa.Engine) -> list[dict[str, JSON]]:
     """What is to be known of each form: bundled ones, then stored ones by name."""
     table = tables.forms
     with engine.connect() as connection:
-        own = connection.scalars(sa.select(table.c.entry).order_by(table.c.name)).all()
-    return [_entry_of(_bundled_form(name), False) for name in bundled_forms()] + [*own]
+        stored = connection.scalars(sa.select(table.c.entry).order_by(table.c.name)).all()
+    return [_entry_of(_bundled_form(name), False) for name in bundled_forms()] + [*stored]
 
 
 def _entry_of(form: Form, is_own: bool) -> dict[str, JSON]:

@@ -247,9 +247,9 @@ def upgrade(engine: sa.Engine) -> None:
 
 def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
     """Add what tables of an older release lack, and bring their rows to what they mean today."""
-    for table in (one for one in metadata.sorted_tables if one.name in old):
+    for table in (each for each in metadata.sorted_tables if each.name in old):
         known = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
-        for column in (one for one in table.columns if one.name not in known):
+        for column in (each for each in table.columns if each.name not in known):
             added = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
             connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {added}")
         for index in table.indexes:

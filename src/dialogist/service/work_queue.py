@@ -97,26 +97,26 @@ async def followed(
 
     Comes back with the first one; where there is none, once the task is done.
     """
-    loop, told = asyncio.get_running_loop(), asyncio.Queue[Statement | None]()
+    loop, written = asyncio.get_running_loop(), asyncio.Queue[Statement | None]()
 
     def tell(statement: Statement) -> None:
-        loop.call_soon_threadsafe(told.put_nowait, statement)
+        loop.call_soon_threadsafe(written.put_nowait, statement)
 
     task = loop.create_task(begin(tell))
 
     def end(task: asyncio.Task[T]) -> None:
-        told.put_nowait(None)
+        written.put_nowait(None)
         if not task.cancelled():
             task.exception()  # if the client has left, nobody else looks at it
 
     task.add_done_callback(end)
-    first = await told.get()
+    first = await written.get()
 
     async def statements() -> AsyncIterator[Statement]:
         statement = first
         while statement is not None:
             yield statement
-            statement = await told.get()
+            statement = await written.get()
 
     return statements(), task
 
