@@ -22,15 +22,17 @@ class Receiver:
 
 @contextmanager
 def receiving(*answers):
-    """Answers are of a status, headers, and a body; or a word for what breaks."""
+    """Answers are of a status, headers, and a body, or what gives one for a request; or a word for
+    what breaks."""
 
     class Handler(BaseHTTPRequestHandler):
         def do(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             asked = f"{self.command} {self.path}"
             receiver.got.append(SimpleNamespace(asked=asked, headers=headers, body=body))
             answer = receiver.next_answer()
+            answer = answer(receiver.got[-1]) if callable(answer) else answer
             receiver.go.wait(20)
             if isinstance(answer, str):
                 self.close_connection = True

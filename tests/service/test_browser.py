@@ -13,11 +13,11 @@ import httpx2
 import pytest
 from tests.chat_server import ChatServer
 from tests.core.test_language_model import statements, verdicts
-from tests.service.conftest import listening
+from tests.service.conftest import Says, listening
 from tests.service.receiver import receiving
 from tests.service.test_connectors import KINDS
 
-from dialogist.records import Draft, WriterOutput
+from dialogist.records import Draft
 from dialogist.service.keys import add_key
 from dialogist.service.tables import open_store
 
@@ -352,23 +352,15 @@ def test_statements_appear_while_a_model_writes(chromium, tmp_path, script):
             assert not page.is_visible(".writing")
 
 
-class Parrot:
-    """A writer that says the same, whatever it reads; every statement is doubted."""
-
-    name, licence, language, at_once = "parrot", "", "", 1
-
-    def __init__(self, *said):
-        self.said = said
-
-    def write(self, dialogue, form, options):
-        said = enumerate(self.said)
-        return WriterOutput(tuple(Draft(text, (min(n, 2),)) for n, text in said))
+def parrot(*texts):
+    """A writer of whom every statement is doubted."""
+    return Says(*(Draft(text, (min(n, 2),)) for n, text in enumerate(texts)))
 
 
 @pytest.mark.slow
 def test_payloads_in_every_place_run_nowhere(chromium, tmp_path):
     """Speaker, text, id, profile, what the writer says, and address; without the policy's help."""
-    with at_a_port(tmp_path, Parrot(*PAYLOADS)) as service:
+    with at_a_port(tmp_path, parrot(*PAYLOADS)) as service:
         bearer = {"Authorization": f"Bearer {service[1]}"}
         turns = [{"speaker": p, "text": p} for p in PAYLOADS]
         for payload in PAYLOADS:
@@ -402,7 +394,7 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     look = {"color_scheme": scheme, "viewport": {"width": 390, "height": 844}}
     with (
-        at_a_port(tmp_path, Parrot("It drips.", "A porter comes.")) as service,
+        at_a_port(tmp_path, parrot("It drips.", "A porter comes.")) as service,
         signed_in(chromium, service, **look) as page,
     ):
         address = service[0]

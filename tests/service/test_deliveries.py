@@ -89,52 +89,41 @@ def tickets_of(receiver):
     return [got.asked.rpartition("/")[2].removesuffix(".json") for got in receiver.got]
 
 
-def test_an_approved_summary_stands_in_the_ticket(engine):
-    with receiving(TICKET) as receiver:
-        outbox = outbox_of(engine, receiver.url)
-        review = reviewed(engine)
-        enqueue(outbox, engine, review)
-        with running(outbox):
-            wait_for(lambda: states(engine) == ["sent"])
-    [got] = receiver.got
-    link = f'<p><a href="https://desk.example/reviews/{review}">Open the review</a></p>'
-    note = f"<h2>Issue</h2><ul><li>The order is late.</li></ul>{link}"
-    assert json.loads(got.body)["ticket"]["comment"]["html_body"] == note
-    [row] = rows_of(engine, tables.deliveries)
-    assert (row.body, row.tries, row.error) == (None, 1, "")
-
-
 def test_from_a_call_to_a_note_in_its_ticket(engine):
     """Over HTTP alone; a decision that is undone before it was sent is not sent."""
-    approved = {"verdict": "approved"}
     statements = [{"heading": "Issue", "text": SAID[0]["text"]}]
     with (
         receiving(TICKET) as receiver,
-        asking(engine, destinations=destinations(receiver.url)) as client,
+        asking(
+            engine, destinations=destinations(receiver.url), public_url="https://desk.example/"
+        ) as client,
     ):
 
-        def stored(number):
+        def decide(number, **decision):
             client.post("/v1/summaries", json={**CALL, "id": number, "review": True})
             [review] = client.get("/v1/reviews").json()["reviews"]
-            return f"/v1/reviews/{review['id']}"
+            path = f"/v1/reviews/{review['id']}"
+            assert client.post(f"{path}/decision", json=decision).status_code == 200
+            return path
 
-        edited = {"verdict": "edited", "statements": statements}
-        replies = [client.post(f"{stored('4711')}/decision", json=edited)]
+        first = decide("4711", verdict="edited", statements=statements)
         wait_for(lambda: states(engine) == ["sent"])
+        [row] = rows_of(engine, tables.deliveries)
+        assert (row.body, row.tries, row.error) == (None, 1, "")
         receiver.answers[0] = BUSY
-        second = stored("4712")
-        replies.append(client.post(f"{second}/decision", json=approved))
+        second = decide("4712", verdict="approved")
         wait_for(lambda: len(receiver.got) >= 2)
-        replies.append(client.post(f"{second}/undo"))
-        listed = client.get("/v1/deliveries").json()["deliveries"]
-    assert [reply.status_code for reply in replies] == [200, 200, 200]
+        assert client.post(f"{second}/undo").status_code == 200
+        undone, sent = client.get("/v1/deliveries").json()["deliveries"]
+        assert client.post(f"/v1/deliveries/{undone['id']}/retry").status_code == 409
     assert receiver.got[0].asked == "PUT /api/v2/tickets/4711.json"
     comment = json.loads(receiver.got[0].body)["ticket"]["comment"]
-    note = "<h2>Issue</h2><ul><li>The order is late.</li></ul>"
+    link = f'<p><a href="https://desk.example{first[3:]}">Open the review</a></p>'
+    note = f"<h2>Issue</h2><ul><li>The order is late.</li></ul>{link}"
     assert comment == {"html_body": note, "public": False}
-    shown = [(one["state"], one["event"], one["error"]) for one in listed]
-    undone = ("withdrawn", "review.approved", "undone before it was sent")
-    assert shown == [undone, ("sent", "review.edited", "")]
+    assert (sent["state"], sent["event"], sent["error"]) == ("sent", "review.edited", "")
+    assert (undone["state"], undone["event"]) == ("withdrawn", "review.approved")
+    assert undone["error"] == "undone before it was sent"
 
 
 def test_what_fails_is_tried_again_with_the_same_id(engine):
@@ -212,17 +201,6 @@ def test_a_decision_goes_where_it_is_wanted_and_without_text_unless_approved(eng
 def test_what_has_no_ticket_waits_for_somebody_who_knows_it(engine):
     enqueue(outbox_of(engine, "http://127.0.0.1:9"), engine, reviewed(engine, conversation=""))
     assert rows_of(engine, tables.deliveries) == []
-
-
-def test_what_is_undone_before_it_was_sent_is_withdrawn(engine):
-    outbox = outbox_of(engine, "http://127.0.0.1:9")
-    review = reviewed(engine)
-    enqueue(outbox, engine, review)
-    enqueue(outbox, engine, review, "undone")
-    [row] = rows_of(engine, tables.deliveries)
-    assert (row.state, row.body) == ("withdrawn", None)
-    with pytest.raises(Problem, match="conflict"):
-        retry_delivery(engine, "", row.id)
 
 
 def test_a_deletion_while_it_is_sent_ends_its_tries(engine):

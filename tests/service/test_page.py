@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 
 import pytest
-from tests.service.conftest import Slow, serving
+from tests.service.conftest import Says, serving
 from tests.service.test_api import CALL
 from tests.service.test_store import rows_of
 
@@ -17,7 +17,6 @@ from dialogist.records import (
     Statement,
     Summary,
     Utterance,
-    WriterOutput,
 )
 from dialogist.service import page, tables
 from dialogist.service.problems import Problem
@@ -180,17 +179,10 @@ def test_what_no_page_sends_is_refused_or_read_safely(engine, field, value):
         )
 
 
-class Doubted(Slow):
-    """A writer of whose two sentences the second is contradicted, for a name and a number."""
-
-    def write(self, dialogue, form, options):
-        quote = dialogue.utterances[0].text[:20]
-        said = (Draft(f"Guest: {quote}", (0,)), Draft("Zoe has 45 porters.", (1,)))
-        return WriterOutput(said)
-
-
 def test_readers_say_whether_a_warning_is_right(engine):
-    with browsing(engine, writer=Doubted()) as client:
+    """The second sentence is contradicted, for a name and a number."""
+    said = (Draft("Guest: The air conditioning", (0,)), Draft("Zoe has 45 porters.", (1,)))
+    with browsing(engine, writer=Says(*said)) as client:
         shown = client.post("/", data={"text": TALK}).text
         form = fields_of(shown)
         for judged in ("right", "right", "wrong"):

@@ -171,7 +171,8 @@ def test_which_addresses_only_this_machine_reaches(host, is_loopback):
     assert Settings(host=host).is_loopback is is_loopback
 
 
-def test_a_process_gives_a_first_key_answers_and_drains(store):
+def test_a_process_gives_a_first_key_answers_and_drains(store, monkeypatch):
+    monkeypatch.setenv("DIALOGIST_SERVE_QUEUE_SECONDS", "60")
     said = [{"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)]
     body = {**CALL, "utterances": said}
     with service_process(store) as (process, client, logged), ThreadPoolExecutor(20) as pool:

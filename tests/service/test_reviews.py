@@ -9,13 +9,13 @@ import time
 
 import pytest
 import sqlalchemy as sa
-from tests.service.conftest import ask, asking
+from tests.service.conftest import Says, ask, asking
 from tests.service.test_store import rows_of
 from typer.testing import CliRunner
 
 from dialogist import Dialogue, SummaryOptions
 from dialogist.cli.main import command_line
-from dialogist.records import Draft, EvidenceSpan, WriterOutput
+from dialogist.records import Draft, EvidenceSpan
 from dialogist.service import reviews, tables
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.problems import Problem
@@ -45,22 +45,16 @@ TALK = (
 DAY = 86_400.0
 
 
-class Fixed:
-    """A writer that says the same of each dialogue: two statements under headings."""
-
-    name, licence, language, at_once = "fixed", "", "", 1
-
-    def __init__(self, *texts):
-        self.texts = texts or ("The number of the guest is 415 555 0132.", "A plumber comes.")
-
-    def write(self, dialogue, form, options):
-        del form, options
-        return WriterOutput(
-            tuple(
-                Draft(text, (n % 3,), ("Problem", "Done")[n % 2], (EvidenceSpan(n % 3, 0, 5),))
-                for n, text in enumerate(self.texts)
-            )
+def writer_of(*texts):
+    """It says these texts, or two, under headings in turns."""
+    texts = texts or ("The number of the guest is 415 555 0132.", "A plumber comes.")
+    headings = ("Problem", "Done")
+    return Says(
+        *(
+            Draft(text, (n % 3,), headings[n % 2], (EvidenceSpan(n % 3, 0, 5),))
+            for n, text in enumerate(texts)
         )
+    )
 
 
 @pytest.fixture
@@ -71,7 +65,7 @@ def key(engine):
 
 def add(engine, key, *texts, conversation="case-7", form=None):
     dialogue = Dialogue(Dialogue.from_text(TALK).utterances, id=conversation)
-    writer = Fixed(*texts)
+    writer = writer_of(*texts)
     result = Summarizer(writer, None, form).result(dialogue, SummaryOptions(unsupported="mark"))
     return add_review(engine, key.id, result)
 
@@ -98,7 +92,7 @@ def text_of(engine, **wanted):
 
 @pytest.mark.parametrize(("keep", "number"), [("masked", "[PHONE_1]"), ("as_is", "415 555 0132")])
 def test_what_was_approved_is_kept_masked_or_as_it_is(engine, keep, number):
-    with asking(engine, Fixed(), keep_approved=keep) as client:
+    with asking(engine, writer_of(), keep_approved=keep) as client:
         made = client.post(
             "/v1/summaries?review=1&id=case-7",
             content=TALK,
