@@ -93,7 +93,7 @@ def test_fitting_tells_names_from_places():
             examples.add(name_candidates(text, question), spans)
     weights = examples.fitted(1)
     sums = [weights[places].sum() for places in examples.features]
-    assert [s > 0 for s in sums] == examples.are_names
+    assert [s > 0 for s in sums] == examples.are_marked
 
 
 def test_marked_values_are_learned():
@@ -104,10 +104,10 @@ def test_marked_values_are_learned():
     )
     marked = Dialogue(said, metadata={"values": [[1, "7731", "code", False]]})
     other = Dialogue((Utterance("A", "It costs 40, my card is 4111 1111 1111 1111."),))
-    examples = value_examples([marked], [other])
-    assert examples.are_names[:2] == [True, False]
+    examples = value_examples([other], [marked])
+    assert examples.are_marked[:2] == [True, False]
     # What a rule finds in an unmarked dialogue is somebody's, and no example of other numbers.
-    assert 3 <= len(examples.are_names) <= 4
-    assert not any(examples.are_names[2:])
+    assert 3 <= len(examples.are_marked) <= 4
+    assert not any(examples.are_marked[2:])
     words = [word for text in ("7731", "ok") for word in value_candidates(text, "")]
     assert [(word.start, word.end) for word in words] == [(0, 4)]
