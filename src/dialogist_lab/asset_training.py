@@ -38,14 +38,14 @@ def records_of(file: Path) -> Iterator[Any]:
     return (json.loads(line) for line in text.decode("utf-8").split("\n") if line)
 
 
-def part_of(name: str, parts: int) -> int:
+def fold_of(name: str, parts: int) -> int:
     """In which of so many parts the dialogue with this id is: by chance, and always the same."""
     return crc32(name.encode("utf-8")) % parts
 
 
 def is_validation(name: str) -> bool:
     """Whether no shipped network has learned from the dialogue with this id."""
-    return part_of(name, 100) < _VALIDATION
+    return fold_of(name, 100) < _VALIDATION
 
 
 def minimize(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dialogist.highlights.readiness import FEATURES, READY, Readiness, readiness_features
 from dialogist.records import Dialogue, EvidenceSpan, Utterance
-from dialogist_lab.asset_training import part_of, records_of, training_parser
+from dialogist_lab.asset_training import fold_of, records_of, training_parser
 from dialogist_lab.verifier.judged import dialogues_of
 
 FILED = 4  # of 5
@@ -109,7 +109,7 @@ def main() -> None:
     columns = zip(FEATURES, *map(np.ndarray.tolist, readiness[:3]), strict=True)
     stored = {"bias": readiness.bias, "features": {name: values for name, *values in columns}}
     arguments.output.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    parts = [part_of(one.dialogue, _PARTS) for one in verdicts]
+    parts = [fold_of(one.dialogue, _PARTS) for one in verdicts]
     chances = np.zeros(len(verdicts))
     for part in range(_PARTS):
         known = fitted([one for one, own in zip(verdicts, parts, strict=True) if own != part])

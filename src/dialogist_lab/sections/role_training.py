@@ -20,7 +20,7 @@ from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
 from dialogist.language.speech import PAIRS, SPOKEN_ROLES, RoleWeights
 from dialogist.language.tokens import word_set
 from dialogist.records import Dialogue
-from dialogist_lab.asset_training import minimize, part_of, records_of, training_parser
+from dialogist_lab.asset_training import fold_of, minimize, records_of, training_parser
 from dialogist_lab.verifier.judged import dialogues_of
 
 _FEWEST, _DECAY, _STEPS, _KEPT = 12, 3e-4, 150, 7  # dialogues that have a word; of the regression
@@ -85,7 +85,7 @@ def main() -> None:
     kinds = {r.get("dialogue", f"corpus/{r.get('id')}"): r.get("kind", "") for r in records}
     known = dialogues_of(list(kinds), given.corpus, given.data)
     examples = {name: taught_by(one, kinds[name]) for name, one in known.items()}
-    kept = {name for name in examples if part_of(name, _KEPT) == 0}
+    kept = {name for name in examples if fold_of(name, _KEPT) == 0}
     model = train_roles([one for name, one in examples.items() if one and name not in kept])
     table = np.round(100 * np.vstack([model.bias, model.weights])).astype(int).tolist()
     lines = (" ".join(map(str, (w, *row))) for w, row in zip(["", *model.rows], table, strict=True))
