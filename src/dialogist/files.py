@@ -36,15 +36,10 @@ def reading(path: Path) -> AbstractContextManager[None]:
     return _telling(path, "read")
 
 
-def temporary_for(path: Path) -> Path:
-    """The name under which ``path`` is written until it is complete."""
-    return path.with_name(f"{TEMPORARY}{path.name}")
-
-
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Where to write what takes the place of ``path`` in one rename, if nothing fails within."""
-    temporary = temporary_for(path)
+    temporary = path.with_name(f"{TEMPORARY}{path.name}")
     temporary.unlink(missing_ok=True)
     try:
         yield temporary

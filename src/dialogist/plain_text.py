@@ -1,5 +1,6 @@
 """Words of a dialogue as one line that steers no terminal and is no markup."""
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -12,8 +13,10 @@ _LONGEST = 160  # characters of an utterance that is shown whole
 _ROUND = 60  # characters kept on each side of a cited stretch
 _MOST = 400  # characters of a stretch
 _QUOTED = 3  # utterances shown below a statement
-_MARKS = "\\`*_{}[]<>|#~"
-_LEADING = "+-=0123456789"
+_MARKS = re.compile(r"[\\`*_{}\[\]<>|#~]")
+_LISTED = re.compile(
+    r"^([0-9]+(?=[.)])|(?=[-+=]))"
+)  # a list or a rule, where a line begins with it
 
 
 def verdict_of(verdict: str, reasons: Sequence[str] = ()) -> str:
@@ -89,11 +92,5 @@ def printable(text: str) -> str:
 
 def plain(text: str) -> str:
     """One line of text in which nothing is Markdown or HTML."""
-    line = printable(text)
-    escaped = "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
-    if line[:1] in _LEADING and line[:1]:  # a list or a rule, where a line begins with it
-        digits = len(line) - len(line.lstrip("0123456789"))
-        if digits and line[digits : digits + 1] in (".", ")"):
-            return f"{escaped[:digits]}\\{escaped[digits:]}"
-        return f"\\{escaped}" if not digits else escaped
-    return escaped
+    escaped = _MARKS.sub(r"\\\g<0>", printable(text).replace("&", "&amp;"))
+    return _LISTED.sub(r"\1\\", escaped)

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
 from dialogist.batch.journal import MANIFEST, Parts, ShardDone
 from dialogist.errors import DataError, UsageError, needs_extra
-from dialogist.files import sha256_of, sync, temporary_for, writing
+from dialogist.files import replacing, sha256_of, sync, writing
 from dialogist.formats import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.formats.readers import ENDINGS
 from dialogist.formats.source import found_file, json_lines, without_compression
@@ -382,10 +382,8 @@ class FolderSink:
     def write(self, number: int, lines: Sequence[str], data: bytes) -> None:
         path = self._folder / PART.format(number, self.form)
         with writing(path):
-            temporary = temporary_for(path)
-            temporary.write_bytes(data)
-            sync(temporary)
-            temporary.replace(path)
+            with replacing(path) as temporary:
+                temporary.write_bytes(data)
             sync(self._folder)
 
     def finish(self, manifest: Path) -> None:
