@@ -88,7 +88,7 @@ class Summarizer:
         >>> talk = Dialogue.from_text("Ann: Shall we have lunch at noon?\\nBo: Yes, at Luigi's.")
         >>> [summary] = Summarizer().summarize([talk])
         >>> summary.status
-        'ok'
+        'ready'
     """
 
     def __init__(
@@ -462,7 +462,7 @@ class Session:
         >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
         >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
         >>> session.summary().status
-        'ok'
+        'ready'
     """
 
     def __init__(

@@ -112,32 +112,54 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
     assert "unexpected ModuleNotFoundError: " in one_line(dialogist("broken"))
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("sumarize",), 2, "No such command 'sumarize'"),
-        (("summarize", "--nonsense"), 2, "--nonsense"),
-        (("summarize", "nope.txt"), 1, "nope.txt: no such file"),
-        (("summarize", "--format", "jsom"), 2, "'jsom' is not one of 'text', 'json'"),
-        (("summarize", "--words", "0"), 2, "--words"),
-        (("summarize", "--writer", "highlight"), 2, "did you mean 'highlights'?"),
-        (("summarize", "--writer", "openai:http://a/v1#b"), 2, "say --allow-network"),
-        (("summarize", "--form", "meetin"), 2, "did you mean 'meeting'"),
-        (("summarize", "--speaker", "Agent"), 2, "write it as OLD=NEW"),
-        (("summarize", "--speaker", "A=C", "--speaker", "B=C"), 2, "both be called"),
-        (("summarize", "--speaker", "A=C", "--speaker", "A=D"), 2, "given twice"),
-        (("summarize", "--mask-names", "all"), 2, "with mask only"),
-        (("summarize", "--columns", "id"), 2, "--columns goes with --format csv"),
-        (("summarize", "-f", "csv", "--columns", "txt"), 2, "did you mean 'text'"),
-        (("summarize", "--resume"), 2, "--resume goes with --output FILE.jsonl"),
-        (("summarize", "--resume", "-o", "out.json"), 2, "--resume goes with"),
-        (("forms", "show", "nope"), 2, "nope"),
-    ],
-)
-def test_wrong_calls_are_one_line(dialogist, words, code, said):
-    result = dialogist(*words, input=CHAT)
+WRONG_CALLS = {
+    "sumarize": (2, "No such command 'sumarize'"),
+    "summarize --nonsense": (2, "--nonsense"),
+    "summarize nope.txt": (1, "nope.txt: no such file"),
+    "summarize --format jsom": (2, "'jsom' is not one of 'text', 'json'"),
+    "summarize --words 0": (2, "--words"),
+    "summarize --writer highlight": (2, "did you mean 'highlights'?"),
+    "summarize --writer openai:http://a/v1#b": (2, "say --allow-network"),
+    "summarize --form meetin": (2, "did you mean 'meeting'"),
+    "summarize --speaker Agent": (2, "write it as OLD=NEW"),
+    "summarize --speaker A=C --speaker B=C": (2, "both be called"),
+    "summarize --speaker A=C --speaker A=D": (2, "given twice"),
+    "summarize --mask-names all": (2, "with mask only"),
+    "summarize --columns id": (2, "--columns goes with --format csv"),
+    "summarize -f csv --columns txt": (2, "did you mean 'text'"),
+    "summarize --resume": (2, "--resume goes with --output FILE.jsonl"),
+    "summarize --resume -o out.json": (2, "--resume goes with"),
+    "forms show nope": (2, "nope"),
+    "doctor -o out.md": (2, "does not write md; it writes text, json"),
+    "doctor -o out.xlsx": (2, "does not write xlsx; it writes text, json"),
+    "doctor -o no/out.json": (2, "there is no folder no"),
+    "doctor -o .": (2, "is a folder"),
+    "mask none.jsonl": (1, "none.jsonl: no such file"),
+    "mask t.csv --kinds PHON": (2, "no such kind; did you mean 'PHONE'"),
+    "mask t.csv --names me": (2, "'me' is not one of 'none', 'speakers', 'people', 'all'"),
+    "mask t.csv --pack none.yaml": (2, "none.yaml: privacy pack cannot be read"),
+    "mask t.csv --table t.csv": (2, "exists already; give another --table"),
+    "mask t.csv --table x/t.jsonl": (2, "x: no such folder for --table"),
+    "mask t.csv --restore none": (1, "none: cannot be read"),
+    "mask t.csv --restore t.csv": (1, "t.csv:1: is no table of masks"),
+    "mask t.csv --restore t.csv --kinds PHONE": (2, "--restore goes without"),
+    "mask t.csv --where public": (2, "write it as NAME=VALUE or NAME!=VALUE"),
+    "mask t.csv --encoding cp12525": (2, "unknown encoding 'cp12525'"),
+    "mask t.csv --one-dialogue --sorted": (2, "exclude each other"),
+    "mask t.csv --column id": (2, "write it as NAME=KEY"),
+    "mask t.csv --column id=nix": (1, "no column 'nix'"),
+    "mask t.csv --input-format cvs": (2, "did you mean 'csv'"),
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS)
+def test_wrong_calls_are_one_line_and_leave_nothing(dialogist, tmp_path, call):
+    (tmp_path / "t.csv").write_text("id,speaker,text\n1,Ann,hi\n1,Bo,ho\n")
+    result = dialogist(*call.split(), input=CHAT)
+    code, message = WRONG_CALLS[call]
     assert (result.returncode, result.out) == (code, "")
-    assert said in one_line(result)
+    assert message in one_line(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 @pytest.mark.parametrize(

@@ -118,28 +118,6 @@ def test_kinds_and_a_pack_of_ones_own(call, file, tmp_path):
     assert out.splitlines()[0].split() == ["HOUR", "times"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("none.jsonl",), 1, "none.jsonl: no such file"),
-        (("a.jsonl", "--kinds", "PHON"), 2, "no such kind; did you mean 'PHONE'"),
-        (("a.jsonl", "--names", "me"), 2, "'me' is not one of 'none', 'speakers', 'people', 'all'"),
-        (("a.jsonl", "--pack", "none.yaml"), 2, "none.yaml: privacy pack cannot be read"),
-        (("a.jsonl", "--table", "a.jsonl"), 2, "exists already; give another --table"),
-        (("a.jsonl", "--table", "x/t.jsonl"), 2, "x: no such folder for --table"),
-        (("a.jsonl", "--restore", "none"), 1, "none: cannot be read"),
-        (("a.jsonl", "--restore", "a.jsonl"), 1, "a.jsonl:1: is no table of masks"),
-        (("a.jsonl", "--restore", "a.jsonl", "--kinds", "PHONE"), 2, "--restore goes without"),
-    ],
-)
-def test_refusals_are_one_line(call, file, tmp_path, arguments, code, said):
-    found, out, err = call("mask", *arguments)
-    assert (found, out) == (code, "")
-    assert len(err.splitlines()) == 1
-    assert said in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl"]
-
-
 def test_bad_lines_are_left_out_and_no_table_is_left_after_a_failure(call, file, tmp_path):
     file.write_text(file.read_text() + "{\n")
     code, out, err = call("mask", file)

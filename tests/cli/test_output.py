@@ -7,12 +7,11 @@ import pytest
 from dialogist.cli import console
 from dialogist.cli.console import Meter, note, silence, tracked
 from dialogist.cli.streams import (
-    Facts,
     OutputFormat,
     output_format_of,
     output_to,
 )
-from dialogist.errors import DataError, UsageError
+from dialogist.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -31,21 +30,6 @@ def test_form(tmp_path, monkeypatch, output, format, form):
     path = None if output is None else Path(output)
     wanted = None if format is None else OutputFormat(format)
     assert output_format_of(path, wanted, OutputFormat.text) is OutputFormat(form)
-
-
-@pytest.mark.parametrize(
-    ("output", "said"),
-    [
-        ("out.md", "does not write md; it writes text, json"),
-        ("out.xlsx", "does not write xlsx; it writes text, json"),
-        ("no/out.json", "there is no folder no"),
-        (".", "is a folder"),
-    ],
-)
-def test_what_cannot_be_is_said_at_once(tmp_path, monkeypatch, output, said):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=said):
-        output_format_of(Path(output), None, Facts.text)
 
 
 def test_a_file_is_complete_or_as_it_was(tmp_path, capsys):

@@ -3,8 +3,6 @@
 import gzip
 import json
 
-import pytest
-
 from dialogist.cli.data_command import checked
 from dialogist.formats import ReadOptions
 
@@ -25,26 +23,6 @@ def test_what_was_decided_is_told_and_what_is_bad_is_counted(dialogist, tmp_path
     assert "t.csv:6: has no id in column 'ticket_id'" in told
     assert "read as cp1252" in told
     assert "left out: 1 internal note (--include-internal tells them)" in told
-
-
-@pytest.mark.parametrize(
-    ("flags", "code", "message"),
-    [
-        (["--where", "public"], 2, "write it as NAME=VALUE or NAME!=VALUE"),
-        (["--encoding", "cp12525"], 2, "unknown encoding 'cp12525'"),
-        (["--one-dialogue", "--sorted"], 2, "exclude each other"),
-        (["--column", "id"], 2, "write it as NAME=KEY"),
-        (["--input-format", "cvs"], 2, "did you mean 'csv'"),
-        (["--column", "id=nix"], 1, "no column 'nix'"),
-    ],
-)
-def test_wrong_flags_are_one_line(dialogist, tmp_path, flags, code, message):
-    path = tmp_path / "t.csv"
-    path.write_text(TICKETS, encoding="utf-8")
-    result = dialogist("mask", str(path), *flags)
-    assert result.returncode == code
-    assert message in result.stderr.decode()
-    assert result.stderr.count(b"\n") == 1
 
 
 def write(tmp_path, *records):
