@@ -252,19 +252,19 @@ def _children(node: Any) -> Iterator[tuple[object, Any, Any]]:
             yield position, item, item.start_mark
 
 
-def differences(one: Any, other: Any, path: str = "") -> list[str]:
+def differences(there: Any, now: Any, path: str = "") -> list[str]:
     """Where two dumped configurations differ, one line each: ``a.b: 1 there, 2 now``."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        names = [one.get("name"), other.get("name")]
+    if isinstance(there, dict) and isinstance(now, dict):
+        names = [there.get("name"), now.get("name")]
         if path and names[0] != names[1] and all(isinstance(name, str) for name in names):
             return [f"{path}: {names[0]!r} there, {names[1]!r} now"]
-        keys = sorted(one.keys() | other.keys())
+        keys = sorted(there.keys() | now.keys())
         dot = f"{path}." if path else ""
-        return [d for k in keys for d in differences(one.get(k), other.get(k), f"{dot}{k}")]
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
+        return [d for k in keys for d in differences(there.get(k), now.get(k), f"{dot}{k}")]
+    if isinstance(there, list) and isinstance(now, list) and len(there) == len(now):
+        pairs = enumerate(zip(there, now, strict=True))
         return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
-    return [] if one == other else [f"{path}: {_shown(one)} there, {_shown(other)} now"]
+    return [] if there == now else [f"{path}: {_shown(there)} there, {_shown(now)} now"]
 
 
 def _shown(value: Any) -> str:

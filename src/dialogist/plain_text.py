@@ -34,31 +34,32 @@ def quotation(speaker: str, texts: Iterable[str]) -> str:
     return f"{name}: {quoted}" if name else quoted
 
 
-def quotations(evidence: Sequence[EvidenceSpan], said: Sequence[Utterance]) -> list[str]:
+def quotations(evidence: Sequence[EvidenceSpan], utterances: Sequence[Utterance]) -> list[str]:
     """What a statement rests on, best first: ``[3] Ann: "Can I borrow fifty dollars?"``.
 
     Where times are known they stand there: ``[14:32] Ann: ...``.
     """
     best: dict[int, EvidenceSpan] = {}
     for span in evidence:
-        if span.utterance < len(said):
+        if span.utterance < len(utterances):
             best.setdefault(span.utterance, span)
     lines = []
-    labels = labels_of(said)
+    labels = labels_of(utterances)
     for number, span in list(best.items())[:_QUOTED]:
-        speaker = f"{printable(said[number].speaker)}: " if said[number].speaker else ""
-        text = printable(excerpt(said[number].text, span.start, span.end))
+        utterance = utterances[number]
+        speaker = f"{printable(utterance.speaker)}: " if utterance.speaker else ""
+        text = printable(excerpt(utterance.text, span.start, span.end))
         lines.append(f'[{labels[number]}] {speaker}"{text}"')
     return lines
 
 
-def labels_of(said: Sequence[Utterance]) -> list[str]:
+def labels_of(utterances: Sequence[Utterance]) -> list[str]:
     """What each utterance is called: its time where that is known, else its number from 1."""
-    known = [u.start for u in said if u.start is not None]
+    known = [u.start for u in utterances if u.start is not None]
     days = {int(start // 86_400) for start in known if start >= FIRST_INSTANT}
     return [
         str(number) if u.start is None else time_in_words(u.start, with_day=len(days) > 1)
-        for number, u in enumerate(said, 1)
+        for number, u in enumerate(utterances, 1)
     ]
 
 

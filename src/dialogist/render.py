@@ -120,18 +120,20 @@ def _messages(summary: Summary) -> list[str]:
 def _shown(result: "Result", emphasis: str = "") -> Iterator[tuple[str, str, list[str]]]:
     """Of each statement its text; where it was said, or its verdict, with the fields that it rests
     on; and the quotes below one that is not proved."""
-    said, profile = result.dialogue.utterances, result.dialogue.profile
-    escape, labels = plain if emphasis else printable, labels_of(said)
+    utterances, profile = result.dialogue.utterances, result.dialogue.profile
+    escape, labels = plain if emphasis else printable, labels_of(utterances)
     for statement in result.summary.statements:
+        quotes: list[str] = []
         if statement.verdict in PROVED:
             numbers = [span.utterance for span in statement.evidence]
             if statement.verdict == "supported":  # a quote has them in its own order
                 numbers.sort()
             cited = dict.fromkeys(labels[number] for number in numbers)
-            parts, quotes = [escape(f"[{label}]") for label in cited], list[str]()
+            parts = [escape(f"[{label}]") for label in cited]
         else:
             verdict = escape(verdict_of(statement.verdict, statement.reasons))
-            parts, quotes = [f"{emphasis}{verdict}{emphasis}"], quotations(statement.evidence, said)
+            parts = [f"{emphasis}{verdict}{emphasis}"]
+            quotes = quotations(statement.evidence, utterances)
         for name in statement.profile:
             value = profile.get(name.removeprefix(PROFILE_PREFIX), "")
             parts.append(escape(f"({name.replace('.', ': ', 1)} {value})"))

@@ -339,11 +339,11 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
     """The summary that statements make, with its status and why it is that."""
     status: Status = "review"
     reason = ""
-    said = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
+    words = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
     flagged = [s for s in statements if s.verdict in ("contradicted", "doubtful")]
     unverified = sum(statement.verdict == "unverified" for statement in statements)
-    if said < FEWEST_WORDS:
-        status, reason = "not_enough", f"only {counted(said, 'words')} said"
+    if words < FEWEST_WORDS:
+        status, reason = "not_enough", f"only {counted(words, 'words')} said"
     elif not statements and options.words is not None:
         limit = counted(options.words, "words")
         reason = f"no statement has {limit} or fewer: ask for more with words"
@@ -371,10 +371,12 @@ def summary_of(dialogue: Dialogue, statements: list[Statement], options: Summary
 
 def timed(summary: Summary, dialogue: Dialogue) -> Summary:
     """The summary with the times of what its statements rest on."""
-    said = dialogue.utterances
-    if all(utterance.start is None for utterance in said):
+    utterances = dialogue.utterances
+    if all(utterance.start is None for utterance in utterances):
         return summary
-    return _with_evidence(summary, lambda span: replace(span, time=said[span.utterance].start))
+    return _with_evidence(
+        summary, lambda span: replace(span, time=utterances[span.utterance].start)
+    )
 
 
 def refused(dialogue: Dialogue, language: str = "") -> Summary | None:
@@ -436,11 +438,11 @@ def _masked(
     """The summary with masks, and the masked dialogue; evidence has its places in that."""
     from dialogist.privacy.masking import mask_summary
 
-    said = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
+    mentions = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
     summary, _ = mask_summary(summary, privacy, table)
 
     def placed(span: EvidenceSpan) -> EvidenceSpan:
-        start, end = said[span.utterance].around(span.start, span.end)
+        start, end = mentions[span.utterance].around(span.start, span.end)
         return replace(span, start=start, end=end)
 
     return replace(_with_evidence(summary, placed), id=masked.id), masked

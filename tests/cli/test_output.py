@@ -17,12 +17,9 @@ from dialogist.errors import DataError
 @pytest.mark.parametrize(
     ("output", "format", "form"),
     [
-        (None, None, "text"),
         ("out.JSON", None, "json"),
-        ("out.txt", None, "text"),
         ("out.dat", None, "text"),
         ("out.md", "jsonl", "jsonl"),
-        (None, "md", "md"),
     ],
 )
 def test_form(tmp_path, monkeypatch, output, format, form):

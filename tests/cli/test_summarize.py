@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import time
@@ -46,25 +47,16 @@ def test_a_summary_on_stdout_and_what_was_read_on_stderr(call):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "md", "csv"])
-def test_forms_of_output(dialogist, tmp_path, form):
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.txt").write_text(CALL)
-    out = dialogist("summarize", "a.txt", "b.txt", "-f", form).out
-    lines = out.splitlines()
-    ids = {
-        "text": lambda: [line[3:-3] for line in lines if line.startswith("== ")],
-        "json": lambda: [summary["id"] for summary in json.loads(out)],
-        "jsonl": lambda: [json.loads(line)["id"] for line in lines],
-        "md": lambda: [line[3:] for line in lines if line.startswith("## ")],
-        "csv": lambda: [row["id"] for row in csv.DictReader(io.StringIO(out))],
-    }[form]()
-    assert ids == ["a", "b"]
+def test_a_suffix_says_the_form_of_output(dialogist, tmp_path, form):
+    (tmp_path / "a.txt").write_text(CALL)
+    (tmp_path / "b.txt").write_text(CALL)
+    shown = dialogist("summarize", "a.txt", "b.txt", "-f", form).out
     suffix = "txt" if form == "text" else form
     assert dialogist("summarize", "a.txt", "b.txt", "-o", f"out.{suffix}").returncode == 0
     written = (tmp_path / f"out.{suffix}").read_text(encoding="utf-8")
     assert written.startswith("\ufeff") == (form == "csv")  # by which Excel knows UTF-8
-    if "json" not in form:  # their timings differ
-        assert written.removeprefix("\ufeff") == out
+    timings = r'"timings": {.*?}'
+    assert re.sub(timings, "", written.removeprefix("\ufeff")) == re.sub(timings, "", shown)
 
 
 @pytest.mark.parametrize("stage", ["input", "output", "low", "medium", "high"])

@@ -57,19 +57,21 @@ def test_rules_alone_leave_the_rest_unverified(verified):
 
 
 @pytest.mark.parametrize(
-    ("records", "code", "told"),
+    ("id", "line", "code", "message"),
     [
-        ([{"id": "call", "summary": "Hi."}, {"id": "call", "summary": "Ho."}], 2, "second summary"),
-        ([{"id": "other", "summary": "Hi."}, {"id": "more", "summary": "Ho."}], 3, "no summary of"),
-        ([{"id": "call"}], 2, "holds no summary"),
+        ("call", '{"id": "call", "summary": "Ho."}', 2, "jsonl:2: a second summary of 'call'"),
+        ("other", '{"id": "more", "summary": "Ho."}', 3, "holds no summary of 'call'"),
+        ("other", '{"id": "call"}', 2, "jsonl:2: holds no summary"),
+        ("other", "{", 2, "jsonl:2: is no line of JSON"),
+        ("other", '[{"summary": "A."}]', 2, "jsonl:2: a summary is an object"),
     ],
 )
-def test_what_cannot_be_judged_is_told(verified, tmp_path, records, code, told):
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (tmp_path / "summaries.jsonl").write_text(lines)
+def test_what_cannot_be_judged_is_told(verified, tmp_path, id, line, code, message):
+    first = json.dumps({"id": id, "summary": "Hi."})
+    (tmp_path / "summaries.jsonl").write_text(f"{first}\n{line}\n")
     done = verified(summaries="summaries.jsonl")
     assert done.returncode == code
-    assert told in done.err
+    assert message in done.err
 
 
 def test_a_verifier_that_is_none(verified):

@@ -431,14 +431,6 @@ def test_what_another_system_wrote_is_grounded(tmp_path: Path, lines: str, texts
         )
 
 
-@pytest.mark.parametrize("line", ["{", '{"id": 1}', '[{"summary": "A."}]\n{"id": 2}'])
-def test_a_file_that_holds_no_summaries(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "vendor.jsonl"
-    path.write_text(f'{{"id": "a", "summary": "A."}}\n{line}\n')
-    with pytest.raises(UsageError, match=r"vendor\.jsonl:2: "):
-        open_writer(f"file:{path}")
-
-
 def test_names_of_writers() -> None:
     with pytest.raises(UsageError, match=r"did you mean 'ollama'\?"):
         open_writer("olama:qwen")

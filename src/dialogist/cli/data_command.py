@@ -187,13 +187,13 @@ def vcon_of(dialogue: Dialogue) -> dict[str, Any]:
     """
     speakers = {s: n for n, s in enumerate(dict.fromkeys(u.speaker for u in dialogue.utterances))}
     roles = {u.speaker: u.role for u in reversed(dialogue.utterances)}
-    said = "\n".join(f"{u.speaker}\t{u.text}" for u in dialogue.utterances)
+    transcript = "\n".join(f"{u.speaker}\t{u.text}" for u in dialogue.utterances)
     moments = (datetime.fromtimestamp(u.start or 0.0, UTC) for u in dialogue.utterances)
     starts = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
     facts = {"parties": [*range(len(speakers))], "mediatype": "text/plain", "encoding": "none"}
     return {
         "vcon": "0.0.2",
-        "uuid": str(uuid5(NAMESPACE_URL, f"{dialogue.id}\n{said}")),
+        "uuid": str(uuid5(NAMESPACE_URL, f"{dialogue.id}\n{transcript}")),
         "created_at": min(starts, default="1970-01-01T00:00:00Z"),
         "subject": dialogue.id,
         "parties": [{"name": s, **({"role": roles[s]} if roles[s] else {})} for s in speakers],

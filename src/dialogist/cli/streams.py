@@ -227,10 +227,10 @@ def note_of_reading(text: str, each_file: bool = True) -> None:
 
     That line is only told for ``each_file``; where nothing is left out, not with --quiet either.
     """
-    name, found, ours = text.partition(": read as ")
+    name, separator, ours = text.partition(": read as ")
     is_count = ": " in ours
     if not is_count or (each_file and ("; left out: " in ours or not is_silent())):
-        note(f"{filtered(name)}{found}{ours}" if found else text, own=bool(found))
+        note(f"{filtered(name)}{separator}{ours}" if separator else text, own=bool(separator))
 
 
 def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:

@@ -126,8 +126,8 @@ def _columns_of(columns: str, summarizer: "Summarizer") -> list[str]:
 
 def without_times(result: "Result") -> "Result":
     """The result with utterances that are known by their numbers alone."""
-    said = tuple(replace(u, start=None, end=None) for u in result.dialogue.utterances)
-    return replace(result, dialogue=replace(result.dialogue, utterances=said))
+    utterances = tuple(replace(u, start=None, end=None) for u in result.dialogue.utterances)
+    return replace(result, dialogue=replace(result.dialogue, utterances=utterances))
 
 
 class _Watch:

@@ -71,17 +71,17 @@ def verify(
         rows += _rows(result)
     rows.sort(key=_worst)
     counts = Counter(row["verdict"] for row in rows)
-    told = ", ".join(f"{counts[v]} {v}" for v in _WORST_FIRST if counts[v])
+    verdicts = ", ".join(f"{counts[v]} {v}" for v in _WORST_FIRST if counts[v])
     with output_to(output, mark=kind is Verified.csv):
         if kind is Verified.html:
-            typer.echo(_page(rows, f"{counted(len(rows), 'statements')}: {told}"), nl=False)
+            typer.echo(_page(rows, f"{counted(len(rows), 'statements')}: {verdicts}"), nl=False)
         elif kind is Verified.csv:
             sys.stdout.write(csv_row(_COLUMNS))
             sys.stdout.writelines(csv_row(map(_in_cell, row.values())) for row in rows)
         else:
             for row in rows:
                 typer.echo(json.dumps(row, ensure_ascii=False) if kind == "jsonl" else _text(row))
-    note(f"{counted(len(rows), 'statements')}: {told or 'none'}", own=True)
+    note(f"{counted(len(rows), 'statements')}: {verdicts or 'none'}", own=True)
     if failed:
         note(f"{counted(failed, 'dialogues')} failed; the others are done", own=True)
     return max(reading.finish(), 3 if failed else 0)
@@ -90,11 +90,11 @@ def verify(
 def _rows(result: "Result") -> Iterator[dict[str, Any]]:
     for statement in result.summary.statements:
         numbers = sorted({span.utterance for span in statement.evidence})
-        said = [result.dialogue.utterances[number] for number in numbers]
+        cited = [result.dialogue.utterances[number] for number in numbers]
         values = (
             *(result.summary.id, statement.text, statement.verdict, statement.probability),
             *("; ".join(statement.reasons), [number + 1 for number in numbers]),
-            [f"{u.speaker}: {u.text}" if u.speaker else u.text for u in said],
+            [f"{u.speaker}: {u.text}" if u.speaker else u.text for u in cited],
         )
         yield dict(zip(_COLUMNS, values, strict=True))
 
@@ -111,7 +111,7 @@ def _in_cell(value: object) -> object:
 def _text(row: dict[str, Any]) -> str:
     chance = "" if row["probability"] is None else f" {row['probability']:.2f}"
     reason = f": {row['reason']}" if row["reason"] else ""
-    lines = (f"[{n}] {said}" for n, said in zip(row["lines"], row["said"], strict=True))
+    lines = (f"[{n}] {words}" for n, words in zip(row["lines"], row["said"], strict=True))
     head = f"{row['verdict']}{chance}{reason}", f"{row['dialogue']}: {row['statement']}"
     return "\n    ".join(map(printable, (*head, *lines)))
 
@@ -120,14 +120,14 @@ def _page(rows: Sequence[dict[str, Any]], counts: str) -> str:
     cells = []
     for row in rows:
         chance = "" if row["probability"] is None else f" {row['probability']:.2f}"
-        said = "".join(
+        quotes = "".join(
             f"<blockquote>[{number}] {html.escape(text)}</blockquote>"
             for number, text in zip(row["lines"], row["said"], strict=True)
         )
         cells.append(
             f'<tr class="{row["verdict"]}"><td>{html.escape(row["statement"])}'
             f"<td><b>{row['verdict']}</b>{chance}<br><small>{html.escape(row['reason'])}</small>"
-            f"<td>{said}<td><small>{html.escape(row['dialogue'])}</small>"
+            f"<td>{quotes}<td><small>{html.escape(row['dialogue'])}</small>"
         )
     page = Template(_PAGE.read_text(encoding="utf-8"))
     return page.substitute(counts=html.escape(counts), rows="\n".join(cells))

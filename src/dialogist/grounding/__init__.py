@@ -129,8 +129,8 @@ def settle(
             continue
         count += 1
         spans = sorted(statement.evidence[:_QUOTED_LINES], key=lambda span: span.utterance)
-        said = [dialogue.utterances[span.utterance] for span in spans]
-        quotes = zip(said, spans, strict=True)
+        utterances = [dialogue.utterances[span.utterance] for span in spans]
+        quotes = zip(utterances, spans, strict=True)
         text = " ".join(quotation(u.speaker, [u.text[s.start : s.end]]) for u, s in quotes)
         if unsupported == "quote" and text and text not in quoted:
             quoted.add(text)
@@ -190,10 +190,10 @@ class ProfileFields:
 
     def _is_told(self, title: str, value: str) -> bool:
         """Whether somebody says what the field is: its value, or "my plan is ..."."""
-        told = (
+        pattern = (
             rf"{_of('(?:my|your|the)', title)}(?:['’]s| is| was|:)|(?<!\w){re.escape(value)}(?!\w)"
         )
-        return any(re.search(told, u.text, re.IGNORECASE) for u in self._utterances)
+        return any(re.search(pattern, u.text, re.IGNORECASE) for u in self._utterances)
 
 
 def _of(whose: str, title: str) -> str:

@@ -102,12 +102,12 @@ class StatedNumbers:
             values |= {*quantity.values, *quantity.parts}
             times |= quantity.times
             vague |= quantity.vague
-        said = times | vague | {time % HALF_DAY for time in times}
+        moments = times | vague | {time % HALF_DAY for time in times}
         for value in tuple(values):
             known, unknown = _as_time(value)
             times |= known
             vague |= unknown
-        for place in said:
+        for place in moments:
             hour, minute = divmod(place, 60)
             values.add(100.0 * hour + minute)
             if not minute:
