@@ -1,4 +1,4 @@
-"""Fixtures for reading: a list that collects problems, and reading what a test writes."""
+"""For tests of reading: lists of problems and notes, reading what a test writes, and its turns."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,3 +32,7 @@ def read(
         return list(read_dialogues(path, ReadOptions(**options), problems.append, notes.append))
 
     return run
+
+
+def turns(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [(u.speaker, u.text) for u in dialogue.utterances]

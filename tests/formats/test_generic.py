@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.formats.conftest import turns
 
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import Condition, ReadOptions, read_dialogues
@@ -172,10 +173,6 @@ def lines(records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
-
-
 def test_messages_of_one_id_are_one_dialogue(read, problems):
     one, two = read(lines(MESSAGES), "m.jsonl")
     assert (one.id, turns(one)) == ("1", [("Ann", "hi"), ("Bo", "ho")])
@@ -297,8 +294,9 @@ def test_json_of_a_program_is_read_as_its_own_where_json_is_asked_for(read):
         (Utterance("Ann", "c", "", 1.7e9 + 9), Utterance("Bob", "a", "", 1.7e9)),
         (Utterance("Ann", "a", "", 0, 400), Utterance("Bob", "b", "", 400, 800)),
         (Utterance("", "Bot joined", "system"), Utterance("Bot", "hi", "assistant")),
+        (Utterance("10001", "hi", "", 0.5), Utterance("ENDUSER", "ho", "", 1.5)),
     ],
-    ids=["newest first", "whole seconds", "a notice beside an assistant"],
+    ids=["newest first", "whole seconds", "a notice beside an assistant", "odd names"],
 )
 def test_what_dialogist_wrote_stays_as_it_is(read, said):
     assert read(dialogue_to_line(Dialogue(said, id="m")), "m.jsonl")[0].utterances == said

@@ -258,19 +258,19 @@ class TurnReader:
 
     def read(self, turns: Sequence[JSON], where: str, is_ours: bool = False) -> list[Utterance]:
         """The utterances in order, or a `BadRecord`: none is a turn; ``is_ours``: may be ours."""
+        is_ours = is_ours and all(
+            isinstance(turn, dict) and _OURS <= turn.keys() <= _OURS_AND_MORE for turn in turns
+        )
         utterances: list[Utterance] = []
         faults = []
         for number, item in enumerate(turns, 1):
             try:
-                utterances += self.turn(item, f"'{where}' item {number}")
+                utterances += self.turn(item, f"'{where}' item {number}", is_ours)
             except BadRecord as error:
                 faults.append(error)
         if faults and not utterances:
             raise faults[0]
         self.leave_out("items without text", len(faults))
-        is_ours = is_ours and all(
-            isinstance(turn, dict) and _OURS <= turn.keys() <= _OURS_AND_MORE for turn in turns
-        )
         return self.finished(utterances, is_ours)
 
     def finished(self, utterances: list[Utterance], is_ours: bool = False) -> list[Utterance]:
@@ -292,13 +292,15 @@ class TurnReader:
             return [replace(u, speaker="") if u.role == "system" else u for u in ordered]
         return ordered
 
-    def turn(self, item: Any, where: str) -> list[Utterance]:
+    def turn(self, item: Any, where: str, is_ours: bool = False) -> list[Utterance]:
         """A turn, and behind it those of its thread, or a `BadRecord`: it is none."""
         is_plain = not (self.program.doc or self.columns or self.people.known)
-        if is_plain and isinstance(item, dict) and item.keys() == _OURS:  # most: without a search
-            speaker, text = item["speaker"], item["text"]
+        if is_plain and isinstance(item, dict) and (is_ours or item.keys() == _OURS):
+            speaker, text = item["speaker"], item["text"]  # most are so: without a search
             if isinstance(speaker, str) and isinstance(text, str):
-                return [Utterance(speaker, message_text(text), role_of(speaker))]
+                role = self._role(item)
+                role = role_of(speaker) if role is None else role
+                return [Utterance(speaker, message_text(text), role, *times_of(item, {}, 1))]
         utterances: list[Utterance] = []
         waiting = [item]
         while waiting:
