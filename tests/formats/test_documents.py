@@ -3,6 +3,7 @@ import time
 import zipfile
 
 import pytest
+from tests.formats.conftest import turns
 
 from dialogist.errors import DataError
 from dialogist.formats import documents
@@ -25,10 +26,6 @@ def word(body, head=""):
 def paragraph(*texts):
     runs = "<w:br/>".join(f"<w:t>{text}</w:t>" for text in texts)
     return f"<w:p><w:r>{runs}</w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>"
-
-
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
 
 
 def test_paragraphs(read):

@@ -1,8 +1,9 @@
 import json
 
 import pytest
+from tests.formats.conftest import turns
 
-from dialogist.formats import Condition, ReadOptions, detect_format, read_dialogues
+from dialogist.formats import ReadOptions, detect_format, read_dialogues
 from dialogist.records import Utterance
 
 ROOT = "1714550000.000100"
@@ -41,10 +42,6 @@ def export(tmp_path):
     for day, messages in DAYS.items():
         (folder / "help" / f"{day}.json").write_text(json.dumps(messages))
     return folder
-
-
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
 
 
 def test_a_folder_has_a_dialogue_for_each_thread_and_day(export):
@@ -100,32 +97,6 @@ USERS_HELPDESK = [
 ]
 
 
-def part(kind, body, author):
-    return {"part_type": kind, "body": body, "author": author}
-
-
-LEE = {"type": "user", "id": "u1", "name": "Lee"}
-KIM = {"type": "admin", "id": "a1", "name": "Kim"}
-CONVERSATION = {
-    "type": "conversation",
-    "id": "55",
-    "source": {"body": "<p>My app crashes</p>", "author": LEE},
-    "conversation_parts": {
-        "type": "conversation_part.list",
-        "conversation_parts": [
-            part("comment", "<p>Which version?</p>", KIM),
-            part("note", "<p>a VIP</p>", KIM),
-            part("assignment", None, KIM),
-            part("comment", "4.2", LEE),
-        ],
-    },
-}
-
-
-def texts(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
-
-
 @pytest.mark.parametrize(
     "form", [{"tickets": [TICKET], "users": USERS_HELPDESK}, [{**TICKET, "users": USERS_HELPDESK}]]
 )
@@ -142,49 +113,6 @@ def test_zendesk_with_users(read, problems, notes, form):
     assert "left out: 1 internal note (--include-internal tells them)" in notes[-1]
 
 
-def test_zendesk_without_names_and_with_internal_notes(read):
-    rows = json.dumps(TICKET) + "\n" + json.dumps({**TICKET, "id": 8}) + "\n"
-    one, two = read(rows, "export.jsonl", internal_notes=True)
-    assert [speaker for speaker, _ in texts(one)] == ["Customer", "Agent", "Agent"]
-    assert two.id == "8"
-
-
-def test_comments_of_one_ticket(read):
-    answer = {
-        "comments": TICKET["comments"],
-        "users": USERS_HELPDESK,
-        "count": 3,
-        "next_page": None,
-    }
-    (dialogue,) = read(json.dumps(answer), "ticket-7.json")
-    assert texts(dialogue)[0] == ("Priya", "I was charged twice")
-
-
-def test_a_ticket_without_comments_has_a_description(read, problems):
-    ticket = {"id": 1, "requester_id": 5, "description": "Help!", "comments": []}
-    (dialogue,) = read(json.dumps([ticket, {"id": 2, "comments": []}]), format="zendesk")
-    assert texts(dialogue) == [("Customer", "Help!")]
-    assert "empty" in problems[0].reason
-
-
-@pytest.mark.parametrize(
-    "form", [CONVERSATION, {"type": "conversation.list", "conversations": [CONVERSATION]}]
-)
-def test_intercom(read, problems, notes, form):
-    text = json.dumps(form, indent=1)
-    assert detect_format(text.encode()) == "intercom"
-    (dialogue,) = read(text, "intercom.json")
-    assert dialogue.utterances == (
-        Utterance("Lee", "My app crashes", "customer"),
-        Utterance("Kim", "Which version?", "agent"),
-        Utterance("Lee", "4.2", "customer"),
-    )
-    assert (dialogue.id, problems) == ("55", [])
-    assert "left out: 1 internal note (--include-internal tells them)" in notes[-1]
-
-
-def test_conditions_on_tickets(read, notes):
-    where = (Condition.parse("subject=charged twice"), Condition.parse("author_id=11"))
-    (dialogue,) = read(json.dumps([TICKET, {**TICKET, "subject": "x"}]), "z.json", where=where)
-    assert texts(dialogue) == [("Customer", "I was charged twice")]
-    assert ["left out" in note for note in notes] == [True, True, True]
+def test_two_channels_without_utterances_are_refused_with_advice(read, problems):
+    read(json.dumps({"results": {"channels": [{}, {}]}}), "call.json")
+    assert "ask for utterances=true" in problems[0].reason

@@ -1,17 +1,12 @@
 import gzip
-import json
 import os
 
 import pytest
+from tests.formats.conftest import turns
 
 from dialogist.errors import DataError
 from dialogist.formats import ReadOptions, detect_format, read_dialogues
 from dialogist.records import Utterance
-
-
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
-
 
 # --- transcript and lines
 
@@ -47,16 +42,6 @@ def test_several_dialogues_in_one_transcript(read, problems):
     assert [p.line for p in problems] == [5]
 
 
-def test_first_line_without_a_speaker(read):
-    (dialogue,) = read("Call of Monday\nAnn: a\nBob: b\nAnn: c")
-    assert turns(dialogue)[0] == ("", "Call of Monday")
-
-
-def test_small_letter_names_need_to_come_back(read):
-    (dialogue,) = read("ann: a\nbob: b\nann: see\nlisten: no\nbob: d")
-    assert turns(dialogue) == [("ann", "a"), ("bob", "b"), ("ann", "see\nlisten: no"), ("bob", "d")]
-
-
 def test_lines_are_never_guessed(read):
     (dialogue,) = read("Ann: a\n\nplain\n", format="lines")
     assert turns(dialogue) == [("", "Ann: a"), ("", "plain")]
@@ -74,89 +59,12 @@ def test_detection_demands_evidence(text):
 # --- WhatsApp
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("12/31/20, 11:59\u202fPM - ", "1/1/21, 12:00\u202fAM - "),
-        ("31.12.20, 23:59 - ", "01.01.21, 00:00 - "),
-        ("[31/12/2020, 23:59:01] ", "\u200e[01/01/2021, 0:00:01] "),
-        ("[31.12.20, 11:59:01 p. m.] ", "[2021-01-01, 0:00:01] "),
-        ("2020/12/31 下午11:59 - ", "2021/1/1 上午0:00 - "),
-    ],
-)
-def test_whatsapp(read, problems, first, second):
-    text = (
-        f"{first}Messages are end-to-end encrypted.\n{first}Ann Lee: hi: you\n12:30 ok?\n"
-        f"{second}\u200e~\u202f+49 170 1: <Media omitted>\n"
-        f'{second}Ann changed the subject to "Plan: B"\n'
-    )
-    (dialogue,) = read(text, "WhatsApp Chat.txt")
-    assert detect_format(text.encode()) == "whatsapp"
-    assert [(u.speaker, u.text, u.role) for u in dialogue.utterances] == [
-        ("", "Messages are end-to-end encrypted.", "system"),
-        ("Ann Lee", "hi: you\n12:30 ok?", ""),
-        ("", "+49 170 1: <Media omitted>", "system"),
-        ("", 'Ann changed the subject to "Plan: B"', "system"),
-    ]
-    assert dialogue.reading.left_out == {"notices": 3}
-    assert problems == []
-    last_minute, midnight = dialogue.utterances[1].start, dialogue.utterances[2].start
-    assert 0 < midnight - last_minute <= 62
-    assert 1609459140 <= last_minute < 1609459200  # the last minute of 2020
-
-
 def test_whatsapp_tells_text_above_the_first_message(read):
     (dialogue,) = read("It was torn.\n31.12.20, 23:59 - Ann: hi\n31.12.20, 23:59 - Bo: ho\n")
     assert dialogue.utterances[0].text == "It was torn."
 
 
 # --- subtitles
-
-
-VTT = """WEBVTT - a meeting
-
-NOTE made by
-hand
-
-STYLE
-::cue { color: red }
-
-intro
-00:00.000 --> 00:01.000 align:start
-<v.loud Ann Lee>Hello &amp; <i>welcome</i></v>
-
-2
-00:00:01.000 --> 00:00:02.000
-<v Ann Lee>again</v>
-<v Bob>yes</v>
-
-00:02.000 --> 00:03.000
-Cid: hi
-there
-
-00:03.000 --> 00:04.000
-nobody named
-
-00:04.000 --> 00:05.000
-
-00:05.000 --> 00:06.000
-- one
-- two
-"""
-
-
-def test_webvtt(read, problems):
-    (dialogue,) = read(VTT, "m.vtt")
-    assert turns(dialogue) == [
-        ("Ann Lee", "Hello & welcome"),
-        ("Ann Lee", "again"),
-        ("Bob", "yes"),
-        ("Cid", "hi\nthere"),
-        ("", "nobody named"),
-        ("", "one"),
-        ("", "two"),
-    ]
-    assert problems == []
 
 
 def test_srt(read, problems):
@@ -177,23 +85,6 @@ broken block
     assert detect_format(text.encode()) == "srt"
     assert turns(dialogue) == [("ANN", "Hello"), ("Bob", "ho"), ("Ann", "bye")]
     assert [(p.line, "timing" in p.reason) for p in problems] == [(12, True)]
-
-
-# --- Whisper
-
-
-def test_whisper_and_whisperx(read):
-    words = [{"word": "a", "speaker": "S1"}, {"word": "b", "speaker": "S0"}]
-    words.append({"word": "c", "speaker": "S0"})
-    segments = [
-        {"text": " hi", "speaker": "S1"},
-        {"text": " ho ", "words": words},
-        {"text": "hm", "words": None},
-    ]
-    record = {"text": "hi ho hm", "segments": segments, "language": "en"}
-    (dialogue,) = read(json.dumps(record, indent=1), "rec.json")
-    assert turns(dialogue) == [("S1", "hi"), ("S0", "ho"), ("", "hm")]
-    assert (dialogue.id, dialogue.metadata) == ("rec", {"language": "en"})
 
 
 # --- tables

@@ -1,6 +1,7 @@
 """Tables of messages: which rows make a dialogue is known, asked for, or refused."""
 
 import pytest
+from tests.formats.conftest import turns
 
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import Condition
@@ -15,10 +16,6 @@ ROWS = [
     "2,Sam,agent,It arrives Friday,true,2024-05-01T10:05:00Z",
 ]
 TICKETS = HEAD + "\n".join(ROWS) + "\n"
-
-
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
 
 
 def test_interleaved_tickets(read, problems, notes):

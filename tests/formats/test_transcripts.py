@@ -1,13 +1,10 @@
 """Text as people copy or type it: names above, bold, in lists, with times, and what is no name."""
 
 import pytest
+from tests.formats.conftest import turns
 
 from dialogist.errors import DataError
 from dialogist.formats import detect_format
-
-
-def turns(dialogue):
-    return [(u.speaker, u.text) for u in dialogue.utterances]
 
 
 @pytest.mark.parametrize(
