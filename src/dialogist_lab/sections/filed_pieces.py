@@ -12,6 +12,7 @@ Three kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifie
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterat
         DataError: the dialogue of a line is in no file.
     """
     by_name: dict[str, list[Any]] = {}
-    for record in (record for file in files for record in records_of(file)):
+    for record in chain.from_iterable(map(records_of, files)):
         by_name.setdefault(record.get("dialogue") or f"corpus/{record['id']}", []).append(record)
     known = dialogues_of(list(by_name), corpus, data)
     for name, dialogue in known.items():
@@ -77,10 +78,10 @@ def _fill_pieces(
         targets[:, 1 : 1 + len(SECTIONS)] = 0
     for piece in record["pieces"]:
         places = [holder.get((turn, start)) for turn, start, _ in piece["spans"]]
-        own = [place for place in places if place is not None]
-        if not own:
+        held = [place for place in places if place is not None]
+        if not held:
             continue
-        number = max(set(own), key=own.count)
+        number = max(set(held), key=held.count)
         targets[number, 0] = 1
         for name in piece.get("sections", ()):
             if name in SECTIONS:
@@ -123,11 +124,10 @@ def _fill_marks(
         column[column == UNKNOWN] = 0
         for turn, words in (span for s in statements for span in s["spans"]):
             start = reading.dialogue.utterances[turn].text.find(words)
-            for number, one in enumerate(candidates):
-                units = (reading.units[unit] for unit in one.units)
+            for number, candidate in enumerate(candidates):
                 held = sum(
                     max(0, min(unit.end, start + len(words)) - max(unit.start, start))
-                    for unit in units
+                    for unit in (reading.units[i] for i in candidate.units)
                     if unit.turn == turn
                 )
                 if start >= 0 and held >= _HELD * len(words):
@@ -138,8 +138,8 @@ def _holders(reading: Reading, candidates: Sequence[Candidate]) -> dict[tuple[in
     """The numbers of the candidates that hold units, by where these begin."""
     return {
         (reading.units[unit].turn, reading.units[unit].start): number
-        for number, one in enumerate(candidates)
-        for unit in one.units
+        for number, candidate in enumerate(candidates)
+        for unit in candidate.units
     }
 
 

@@ -45,18 +45,18 @@ def verdicts_of(files: Sequence[Path], corpus: Path, data: Path | None) -> Itera
     """
     records = [(file.stem, record) for file in files for record in records_of(file)]
     known: dict[str, Dialogue] = {
-        one["dialogue"]: Dialogue(tuple(Utterance(*turn) for turn in one["turns"]))
-        for _, one in records
-        if "turns" in one
+        record["dialogue"]: Dialogue(tuple(Utterance(*turn) for turn in record["turns"]))
+        for _, record in records
+        if "turns" in record
     }
-    others = [one["dialogue"] for _, one in records if one["dialogue"] not in known]
+    others = [record["dialogue"] for _, record in records if record["dialogue"] not in known]
     known |= dialogues_of(others, corpus, data)
-    for name, one in records:
-        if dialogue := known.get(one["dialogue"]):
-            evidence = [EvidenceSpan(*span) for span in one["evidence"]]
+    for name, record in records:
+        if dialogue := known.get(record["dialogue"]):
+            evidence = [EvidenceSpan(*span) for span in record["evidence"]]
             features = readiness_features(dialogue, evidence)
-            for mark in one["useful"].values():
-                yield Verdict(features, mark >= FILED, one["dialogue"], name)
+            for mark in record["useful"].values():
+                yield Verdict(features, mark >= FILED, record["dialogue"], name)
 
 
 def fitted(verdicts: Sequence[Verdict]) -> Readiness:
@@ -64,10 +64,10 @@ def fitted(verdicts: Sequence[Verdict]) -> Readiness:
 
     A dialogue that several readers judged counts once.
     """
-    features = np.array([one.features for one in verdicts])
-    filed = np.array([one.is_filed for one in verdicts])
-    counts = Counter(one.dialogue for one in verdicts)
-    parts = np.array([1 / counts[one.dialogue] for one in verdicts])
+    features = np.array([verdict.features for verdict in verdicts])
+    filed = np.array([verdict.is_filed for verdict in verdicts])
+    counts = Counter(verdict.dialogue for verdict in verdicts)
+    parts = np.array([1 / counts[verdict.dialogue] for verdict in verdicts])
     mean, deviation = features.mean(0), features.std(0) + 1e-6
     rows = np.c_[(features - mean) / deviation, np.ones(len(features))]
     decay = np.diag([*[_WEIGHT_DECAY * parts.sum()] * len(mean), 1e-9])
@@ -87,9 +87,13 @@ def measured_readiness(chances: NDArray[np.float64], filed: NDArray[np.bool_]) -
     ready = chances >= READY
     band = np.digitize(chances, _BANDS[1:-1])
     rows = [
-        [round(float(chances[own].mean()), 3), round(float(filed[own].mean()), 3), int(own.sum())]
-        for own in (band == n for n in range(len(_BANDS) - 1))
-        if own.any()
+        [
+            round(float(chances[each].mean()), 3),
+            round(float(filed[each].mean()), 3),
+            int(each.sum()),
+        ]
+        for each in (band == n for n in range(len(_BANDS) - 1))
+        if each.any()
     ]
     return {
         "verdicts": len(filed),
@@ -109,18 +113,17 @@ def main() -> None:
     columns = zip(FEATURES, *map(np.ndarray.tolist, readiness[:3]), strict=True)
     stored = {"bias": readiness.bias, "features": {name: values for name, *values in columns}}
     arguments.output.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    parts = [fold_of(one.dialogue, _PARTS) for one in verdicts]
-    chances = np.zeros(len(verdicts))
-    for part in range(_PARTS):
-        known = fitted([one for one, own in zip(verdicts, parts, strict=True) if own != part])
-        for n, one in enumerate(verdicts):
-            if parts[n] == part:
-                chances[n] = known.chance(one.features)
-    filed = np.array([one.is_filed for one in verdicts])
+    parts = [fold_of(verdict.dialogue, _PARTS) for verdict in verdicts]
+    fits = [
+        fitted([verdict for verdict, n in zip(verdicts, parts, strict=True) if n != part])
+        for part in range(_PARTS)
+    ]
+    chances = [fits[n].chance(verdict.features) for verdict, n in zip(verdicts, parts, strict=True)]
     sets = {}
-    for name in sorted({one.file for one in verdicts}):
-        own = np.array([one.file == name for one in verdicts])
-        sets[name] = measured_readiness(chances[own], filed[own])
+    for name in sorted({verdict.file for verdict in verdicts}):
+        places = [n for n, verdict in enumerate(verdicts) if verdict.file == name]
+        filed = np.array([verdicts[n].is_filed for n in places])
+        sets[name] = measured_readiness(np.array([chances[n] for n in places]), filed)
     print(json.dumps({"schema": 1, "name": "readiness", "sets": sets}, indent=1))
 
 

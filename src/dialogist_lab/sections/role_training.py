@@ -39,22 +39,22 @@ def taught_by(dialogue: Dialogue, kind: str) -> Taught | None:
     treats = [bool(words & _TREATING) for words in labels]
     serves = [bool(words & SERVING_WORDS) for words in labels]
     served = [bool(words & SERVED_WORDS) for words in labels]
-    if sum(serves) == 1 and served == [not one for one in serves]:
+    if sum(serves) == 1 and served == [not each for each in serves]:
         pair = serves.index(True) + 2 * any(treats)
     elif kind in _PEERS and not any(serves + served):
         pair = PAIRS.index((SPOKEN_ROLES.index(""),) * 2)
     else:
         return None
     reading = reading_of(dialogue)
-    said = {name: list[str]() for name in dialogue.speakers}
+    texts = {name: list[str]() for name in dialogue.speakers}
     for utterance, text in zip(dialogue.utterances, reading.texts, strict=True):
-        said[utterance.speaker].append(text)
-    return ["\n".join(said[name]) for name in dialogue.speakers], pair
+        texts[utterance.speaker].append(text)
+    return ["\n".join(texts[name]) for name in dialogue.speakers], pair
 
 
 def _pairs(scores: Tensor) -> Tensor:
     """(N, P) of the scores (N, 2, 5) of two speakers each."""
-    return torch.stack([scores[:, 0, one] + scores[:, 1, other] for one, other in PAIRS], 1)
+    return torch.stack([scores[:, 0, first] + scores[:, 1, second] for first, second in PAIRS], 1)
 
 
 def train_roles(examples: Sequence[Taught]) -> RoleWeights:
@@ -66,12 +66,12 @@ def train_roles(examples: Sequence[Taught]) -> RoleWeights:
     seen = torch.tensor(
         np.array([[model.features(text) for text in texts] for texts, _ in examples])
     )
-    told = torch.tensor([pair for _, pair in examples])
+    pairs = torch.tensor([pair for _, pair in examples])
     weights = torch.zeros(len(rows), len(SPOKEN_ROLES), requires_grad=True)
     bias = torch.zeros(len(SPOKEN_ROLES), requires_grad=True)
 
     def loss() -> Tensor:
-        wrong = cross_entropy(_pairs(seen @ weights + bias), told)
+        wrong = cross_entropy(_pairs(seen @ weights + bias), pairs)
         return wrong + _DECAY * weights.square().sum()
 
     minimize(loss, [weights, bias], _STEPS, "strong_wolfe")
@@ -84,24 +84,22 @@ def main() -> None:
     records = [record for file in given.files for record in records_of(file)]
     kinds = {r.get("dialogue", f"corpus/{r.get('id')}"): r.get("kind", "") for r in records}
     known = dialogues_of(list(kinds), given.corpus, given.data)
-    examples = {name: taught_by(one, kinds[name]) for name, one in known.items()}
-    kept = {name for name in examples if fold_of(name, _KEPT) == 0}
-    model = train_roles([one for name, one in examples.items() if one and name not in kept])
+    taught = {name: taught_by(dialogue, kinds[name]) for name, dialogue in known.items()}
+    examples = {name: example for name, example in taught.items() if example}
+    measured = {name for name in examples if fold_of(name, _KEPT) == 0}
+    model = train_roles([example for name, example in examples.items() if name not in measured])
     table = np.round(100 * np.vstack([model.bias, model.weights])).astype(int).tolist()
     lines = (" ".join(map(str, (w, *row))) for w, row in zip(["", *model.rows], table, strict=True))
     given.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    measured = [one for name, one in examples.items() if one and name in kept]
-    chances = [model.chances(texts) for texts, _ in measured]
-    roles = len(PAIRS) - 1
+    chances = np.array([model.chances(examples[name][0]) for name in measured])
+    chances = chances.reshape(-1, len(PAIRS))  # there may be none
+    pairs = np.array([examples[name][1] for name in measured])
+    nobody = len(PAIRS) - 1
     for least in (0.5, 0.6, 0.7, 0.8, 0.9):
-        told = [
-            (int(c.argmax()), pair)
-            for c, (_, pair) in zip(chances, measured, strict=True)
-            if c.max() >= least and c.argmax() < roles
-        ]
-        wrong = sum(one != pair for one, pair in told)
-        every = sum(pair < roles for _, pair in measured)
-        print(f"from {least}: {len(told) - wrong} of {every} told, {wrong} wrong")
+        named = (chances.max(1) >= least) & (chances.argmax(1) < nobody)
+        right = (named & (chances.argmax(1) == pairs)).sum()
+        count = f"{right} of {(pairs < nobody).sum()} told, {named.sum() - right} wrong"
+        print(f"from {least}: {count}")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ readers filed. bench/forms.py measures it on the dialogues for validation.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from dialogist.highlights.features import Matrix
 from dialogist.highlights.section_network import OUTPUTS, SectionWindow, section_windows
@@ -59,24 +60,23 @@ class SectionEncoder(nn.Module):
         return logits
 
 
-class _Sample(NamedTuple):
-    window: SectionWindow
-    targets: Matrix
+Sections = tuple[SectionWindow, Matrix]
+"""A window, and the targets of its candidates."""
 
 
-def _loss(network: SectionEncoder, samples: Sequence[_Sample]) -> Tensor:
-    length = max(len(one.window.ids) for one in samples)
-    most = max(len(one.targets) for one in samples)
-    ids = torch.zeros(len(samples), length, dtype=torch.long)
-    shares = torch.zeros(len(samples), most, length)
-    firsts = torch.zeros(len(samples), most, dtype=torch.long)
-    targets = torch.full((len(samples), most, len(TARGETS)), -1.0)
-    for row, (window, wanted) in enumerate(samples):
+def _loss(network: SectionEncoder, samples: Sequence[Sections]) -> Tensor:
+    def padded(rows: Iterable[np.ndarray], value: int = 0) -> Tensor:
+        return pad_sequence(
+            [torch.from_numpy(row) for row in rows], batch_first=True, padding_value=value
+        )
+
+    ids = padded(window.ids for window, _ in samples)
+    firsts = padded(window.firsts for window, _ in samples)
+    targets = padded((wanted for _, wanted in samples), -1)
+    shares = torch.zeros(*firsts.shape, ids.shape[1])
+    for row, (window, _) in zip(shares, samples, strict=True):
         count, tokens = window.shares.shape
-        ids[row, :tokens] = torch.from_numpy(window.ids)
-        shares[row, :count, :tokens] = torch.from_numpy(window.shares)
-        firsts[row, :count] = torch.from_numpy(window.firsts)
-        targets[row, :count] = torch.from_numpy(wanted)
+        row[:count, :tokens] = torch.from_numpy(window.shares)
     logits = network(ids, (ids != 0).float(), shares, firsts)
     known = targets >= 0
     each = nn.functional.binary_cross_entropy_with_logits(
@@ -97,11 +97,11 @@ def train_sections(
     """Train the network for some epochs; ``rate``: the highest of its encoder."""
     torch.manual_seed(seed)
     samples = [
-        _Sample(window, one.targets[numbers])
-        for one in dialogues
-        for numbers, window in section_windows(one.reading, one.candidates)
+        (window, filed.targets[numbers])
+        for filed in dialogues
+        for numbers, window in section_windows(filed.reading, filed.candidates)
     ]
-    lengths = [len(sample.window.ids) for sample in samples]
+    lengths = [len(window.ids) for window, _ in samples]
     count = epochs * -(-len(samples) // _BATCH)
     updates = Updates(network, lambda n: not n.startswith("encoder."), (rate, _HEAD * rate), count)
     network.train()

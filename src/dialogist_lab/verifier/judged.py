@@ -9,8 +9,8 @@ from 1, and a ``text``. Ids begin with the set: ``corpus/`` are ours, the others
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
@@ -27,8 +27,7 @@ VALIDATION = ("w07", "w14")
 Turns = list[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedStatement:
+class JudgedStatement(NamedTuple):
     """A statement, the numbers of the lines that its writer cites, and what it is."""
 
     text: str
@@ -36,8 +35,7 @@ class JudgedStatement:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedDialogue:
+class JudgedDialogue(NamedTuple):
     """A dialogue with the statements that one writer made about it."""
 
     dialogue: Dialogue
@@ -73,21 +71,21 @@ def dialogues_of(names: Sequence[str], corpus: Path, data: Path | None) -> dict[
         DataError: one is in no file.
     """
     known = dict(_dialogues(corpus, data, {name.partition("#")[0] for name in names}))
-    found = {}
+    dialogues = {}
     for name in names:
         part = _PART.fullmatch(name)
         whole = known.get(part[1] if part else name)
         if whole is not None:
             turns = whole[int(part[2]) : int(part[3])] if part else whole
-            found[name] = _dialogue_of(name, turns)
+            dialogues[name] = _dialogue_of(name, turns)
         elif data is not None or name.startswith("corpus/"):
             raise DataError(f"{name}: no such dialogue in {corpus} or {data}")
-    return found
+    return dialogues
 
 
 def _dialogue_of(name: str, turns: Turns) -> Dialogue:
-    said = tuple(Utterance(speaker, text) for speaker, text in turns if text.strip())
-    return Dialogue(said, id=name)
+    spoken = tuple(Utterance(speaker, text) for speaker, text in turns if text.strip())
+    return Dialogue(spoken, id=name)
 
 
 def _dialogues(corpus: Path, data: Path | None, wanted: set[str]) -> Iterator[tuple[str, Turns]]:

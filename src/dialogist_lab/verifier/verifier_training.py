@@ -11,7 +11,7 @@ bench/verifier.py measures. The tool reads it in ONNX, its weights in 8 bits.
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.local_verifier import (
@@ -119,12 +120,12 @@ class Passes:
 
     def __init__(self, judged: Sequence[JudgedDialogue]) -> None:
         self.judged = judged
-        self._found = [
+        self._evidence = [
             [
-                list(dict.fromkeys(e.utterance for e in find_evidence(one.dialogue, s.text)))
-                for s in one.statements
+                list(dict.fromkeys(e.utterance for e in find_evidence(dialogue, statement.text)))
+                for statement in statements
             ]
-            for one in judged
+            for dialogue, _, statements in judged
         ]
 
     def of(self, cited: float, corrupt: float = 0.0, seed: int = 0) -> list[Pass]:
@@ -132,22 +133,22 @@ class Passes:
         finder finds; ``corrupt``: how often a true statement is made false by a word."""
         draw, names = random.Random(seed), list(LABELS)
         passes = []
-        for one, found in zip(self.judged, self._found, strict=True):
+        for (dialogue, _, statements), evidence in zip(self.judged, self._evidence, strict=True):
             claims: list[tuple[str, Sequence[int]]] = []
             places: list[tuple[int, int] | None] = []
             labels = []
-            for statement, lines in zip(one.statements, found, strict=True):
+            for statement, lines in zip(statements, evidence, strict=True):
                 text, label = statement.text, names.index(statement.label)
                 place = None if label else (0, 0)
                 if not label and draw.random() < corrupt:
-                    changed = corrupted(text, one.dialogue, draw)
+                    changed = corrupted(text, dialogue, draw)
                     if changed is not None:
                         (text, place), label = changed, _CORRUPTED
                 cites = draw.random() < cited or not lines
                 claims.append((text, statement.lines if cites else lines))
                 places.append(place)
                 labels.append(label)
-            for numbers, encoded in encoded_statements(one.dialogue, claims):
+            for numbers, encoded in encoded_statements(dialogue, claims):
                 wrong = np.full(len(encoded.ids), -100)
                 for first, n in zip(encoded.firsts, numbers, strict=True):
                     self._mark(wrong[first + 1 :], claims[n][0], places[n])
@@ -164,25 +165,17 @@ class Passes:
 
 def batch_of(passes: Sequence[Pass]) -> tuple[dict[str, Tensor], Tensor, Tensor]:
     """Padded inputs of the network, labels (B, S) and wrong tokens (B, T), -100 where none is."""
-    length = max(len(one.encoded.ids) for one in passes)
-    most = max(len(one.labels) for one in passes)
-    encoded = [one.encoded for one in passes]
 
-    def padded(rows: Sequence[Sequence[int] | np.ndarray], size: int, value: int) -> Tensor:
-        table = np.full((len(rows), size), value)
-        for row, own in zip(table, rows, strict=True):
-            row[: len(own)] = own
-        return torch.from_numpy(table)
+    def padded(rows: Iterable[Sequence[int] | np.ndarray], value: int) -> Tensor:
+        return pad_sequence([*map(torch.as_tensor, rows)], batch_first=True, padding_value=value)
 
+    columns = zip(*(each.encoded for each in passes), strict=True)
     inputs = {
-        "ids": padded([e.ids for e in encoded], length, 0),
-        "positions": padded([e.positions for e in encoded], length, 0),
-        "blocks": padded([e.blocks for e in encoded], length, -1),
-        "types": padded([e.types for e in encoded], length, 0),
-        "firsts": padded([e.firsts for e in encoded], most, 0),
+        name: padded(column, -1 if name == "blocks" else 0)
+        for name, column in zip(EncodedStatements._fields, columns, strict=True)
     }
-    labels = padded([one.labels for one in passes], most, -100)
-    return inputs, labels, padded([one.wrong for one in passes], length, -100)
+    labels = padded((each.labels for each in passes), -100)
+    return inputs, labels, padded((each.wrong for each in passes), -100)
 
 
 def _loss(logits: Tensor, labels: Tensor, tokens: Tensor, wrong: Tensor) -> Tensor:
@@ -197,10 +190,10 @@ def _loss(logits: Tensor, labels: Tensor, tokens: Tensor, wrong: Tensor) -> Tens
     true = nn.functional.cross_entropy(
         torch.cat([logits[:, :1], against], 1)[known], (labels[known] > 0).long()
     )
-    told = wrong >= 0
-    if not told.any():  # all of them are false, and nobody knows by which word
+    marked = wrong >= 0
+    if not marked.any():  # all of them are false, and nobody knows by which word
         return kind + true
-    word = nn.functional.binary_cross_entropy_with_logits(tokens[told], wrong[told].float())
+    word = nn.functional.binary_cross_entropy_with_logits(tokens[marked], wrong[marked].float())
     return kind + true + _WORDS * word
 
 
@@ -257,13 +250,15 @@ def _resumed(checkpoint: Path, network: VerifierNetwork, optimizer: torch.optim.
     with safe_open(checkpoint, framework="pt") as file:
         done = int(file.metadata()["epochs"])
         kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    own = {name: value for name, value in kept.items() if name.startswith("network.")}
-    network.load_state_dict({name.removeprefix("network."): v for name, v in own.items()})
-    state = optimizer.state_dict()
+    state, weights = optimizer.state_dict(), {}
     for name, value in kept.items():
-        if name.startswith("optimizer."):
-            _, number, what = name.split(".")
+        whose, _, part = name.partition(".")
+        if whose == "network":
+            weights[part] = value
+        else:
+            number, what = part.split(".")
             state["state"].setdefault(int(number), {})[what] = value
+    network.load_state_dict(weights)
     optimizer.load_state_dict(state)
     return done
 
@@ -272,11 +267,7 @@ def _resumed(checkpoint: Path, network: VerifierNetwork, optimizer: torch.optim.
 def logits_of(network: VerifierNetwork, passes: Sequence[Pass]) -> Tensor:
     """(S, `LABELS`): of all statements of the passes, in their order."""
     network.eval()
-    parts = []
-    for one in passes:
-        inputs, _, _ = batch_of([one])
-        parts.append(network(**inputs)[0])
-    return torch.cat(parts)
+    return torch.cat([network(**batch_of([each])[0])[0] for each in passes])
 
 
 class Calibration(NamedTuple):
