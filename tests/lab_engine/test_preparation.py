@@ -106,9 +106,9 @@ def test_entities_are_masked_by_value_and_come_back() -> None:
 )
 def test_a_value_has_one_mask_however_it_is_written(texts: list[str], masked: list[str]) -> None:
     kinds = {"T": 0, "C": 1, "M": 7, "P": 8, "O": 9}
-    found, table = EntityTable.of(texts, [])
+    table = EntityTable(texts, [])
     places = {ENTITY_CHARACTERS[16 * k + n]: f"{c}{n}" for c, k in kinds.items() for n in range(3)}
-    shown = ["".join(places.get(c, c) for c in text) for text in found]
+    shown = ["".join(places.get(c, c) for c in table.mask(text)) for text in texts]
     assert shown == masked
     for character, words in table.surfaces.items():
         assert any(words in text for text in texts), character

@@ -46,7 +46,6 @@ _ROLE_NUMBERS = {
 """Who asks is 0, who serves is 1."""
 
 
-@dataclass(slots=True)
 class EntityTable:
     """The entities of one dialogue, numbered within their kind by first appearance.
 
@@ -57,48 +56,47 @@ class EntityTable:
     `ENTITIES_PER_KIND` stay text.
     """
 
-    surfaces: dict[str, str] = field(default_factory=dict)
-    _masks: dict[tuple[str, str], str] = field(default_factory=dict)
-    _known: re.Pattern[str] | None = None
-
-    @classmethod
-    def of(cls, texts: Sequence[str], keep: Iterable[str]) -> tuple[list[str], "EntityTable"]:
-        """The masked texts of a dialogue, and its table; ``keep`` stays text (speakers' names).
+    def __init__(self, texts: Sequence[str], keep: Iterable[str]) -> None:
+        """Of the texts of a dialogue; ``keep`` stays text (speakers' names).
 
         A value that a word told once (``order number 12345``) is found without that word, too, and
         is of that kind everywhere.
         """
-        table, kept = cls(), frozenset(keep)
+        self.surfaces: dict[str, str] = {}
+        self._masks: dict[tuple[str, str], str] = {}
+        self._cued: re.Pattern[str] | None = None
+        names = frozenset(keep)
         texts = [_MASK.sub("\ufffd", text) for text in texts]
-        found = [
+        entities = [
             (text[span.start : span.end], span) for text in texts for span in find_entities(text)
         ]
         kinds: dict[tuple[str, str], str] = {}
-        for surface, span in sorted(found, key=lambda entry: not entry[1].cued):
+        for surface, span in sorted(entities, key=lambda entity: not entity[1].cued):
             kinds.setdefault(_compared(span, surface), span.kind)
-        cued = dict.fromkeys(surface for surface, span in found if span.cued)
+        cued = dict.fromkeys(surface for surface, span in entities if span.cued)
         telling = [s for s in cued if sum(map(str.isalnum, s)) >= _SHORTEST_KNOWN]
         if telling:
             forms = "|".join(map(re.escape, sorted(telling, key=lambda s: (-len(s), s))))
-            table._known = re.compile(f"{BEFORE}(?P<v>{forms}){AFTER}")
+            self._cued = re.compile(f"{BEFORE}(?P<v>{forms}){AFTER}")
         counts = dict.fromkeys(MASKED_KINDS, 0)
         for text in texts:
-            for span in find_entities(text, table._known):
+            for span in find_entities(text, self._cued):
                 surface = text[span.start : span.end]
                 key = _compared(span, surface)
                 kind = kinds.get(key, span.kind)
-                if key in table._masks or surface in kept or counts[kind] == ENTITIES_PER_KIND:
+                if key in self._masks or surface in names or counts[kind] == ENTITIES_PER_KIND:
                     continue
-                place = ENTITIES_PER_KIND * MASKED_KINDS.index(kind) + counts[kind]
+                mask = ENTITY_CHARACTERS[
+                    ENTITIES_PER_KIND * MASKED_KINDS.index(kind) + counts[kind]
+                ]
                 counts[kind] += 1
-                table._masks[key] = ENTITY_CHARACTERS[place]
-                table.surfaces[ENTITY_CHARACTERS[place]] = surface
-        return [table.mask(text) for text in texts], table
+                self._masks[key] = mask
+                self.surfaces[mask] = surface
 
     def mask(self, text: str) -> str:
         """A text of the dialogue or about it, masked: values that only it has stay text."""
         text = _MASK.sub("\ufffd", text)
-        spans = find_entities(text, self._known)
+        spans = find_entities(text, self._cued)
         keys = ((s.start, s.end, _compared(s, text[s.start : s.end])) for s in spans)
         return replaced(text, ((a, b, self._masks[k]) for a, b, k in keys if k in self._masks)).text
 
@@ -206,9 +204,9 @@ class Preparation:
         entities: EntityTable | None = None
         if self.config.entities == "masked":
             # Found before a profile changes them: what is restored is what was said.
-            plain = [normalise(text, "plain") for text in texts]
-            speakers = (normalise(name, "plain") for name in dialogue.speakers)
-            texts, entities = EntityTable.of(plain, speakers)
+            texts = [normalise(text, "plain") for text in texts]
+            entities = EntityTable(texts, (normalise(n, "plain") for n in dialogue.speakers))
+            texts = [entities.mask(text) for text in texts]
         merged = self._merged(
             Utterance(self._normalise(u.speaker), self._normalise(text), u.role)
             for u, text in zip(dialogue.utterances, texts, strict=True)
