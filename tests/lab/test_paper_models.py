@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.lab_engine.samples import SMALL
 from torch import Tensor, nn
 
 from dialogist_lab.data.batching import EncodedPair, collate
@@ -44,10 +45,7 @@ _WIDTHS = {"embedding": 12, "width": 16, "heads": 4, "feed_forward": 24, "uttera
 _LAYERS = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 2, "target_tokens": 16}
 _HIERARCHICAL = {**_WIDTHS, **_LAYERS, "dropout": 0.0}
 _RECURRENT = {"kind": "recurrent", "embedding": 6, "hidden": 4, "dropout": 0.0}
-_TRANSFORMER = {
-    "kind": "transformer", "d_model": 16, "heads": 2, "feed_forward": 24, "encoder_layers": 2,
-    "decoder_layers": 2, "dropout": 0.0, "attention_output_dropout": 0.0,
-}  # fmt: skip
+_TRANSFORMER = {"kind": "transformer", **SMALL}
 _LEADER = _HIERARCHICAL | {"kind": "leader-writer", "key_points": 3, "longest_plan": 6}
 KINDS: dict[str, dict[str, Any]] = {
     "transformer": _TRANSFORMER,

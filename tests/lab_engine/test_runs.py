@@ -18,7 +18,7 @@ from dialogist.formats import read_dialogues
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist_lab import data_commands, train_command
 from dialogist_lab.models.transformer import Transformer
-from dialogist_lab.recipe import bundled_recipes, read_recipe
+from dialogist_lab.recipe import read_recipe
 from dialogist_lab.train_run import ProgressLines, TrainedModel, open_run, train_recipe
 
 WriteRecipe = Callable[..., Path]
@@ -44,11 +44,6 @@ def run(recipe: Path, data: Path, folder: Path, *settings: str, resume: bool = F
     train_recipe(
         read_recipe(str(recipe), settings), data, folder, device, ProgressLines(True), resume
     )
-
-
-@pytest.mark.parametrize("name", sorted(bundled_recipes()))
-def test_bundled_recipes_can_be_read(name: str) -> None:
-    assert read_recipe(name).name == name
 
 
 @pytest.mark.parametrize(

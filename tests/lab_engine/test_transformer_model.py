@@ -10,7 +10,7 @@ from tests.lab_engine.samples import small_model
 from dialogist.errors import ConfigError, DataError
 from dialogist_lab.models.generator import Batch
 from dialogist_lab.models.transformer import TransformerConfig
-from dialogist_lab.models.transformer_blocks import Dropout, sinusoids
+from dialogist_lab.models.transformer_blocks import Dropout
 from dialogist_lab.recipe import read_recipe
 
 
@@ -30,14 +30,6 @@ def test_a_sequence_beyond_the_positions_is_refused(batch: Batch) -> None:
     model = small_model(source_positions=5)
     with pytest.raises(DataError, match="longer than the model's 5 positions"):
         model(batch)
-
-
-def test_sinusoids_are_those_of_the_paper() -> None:
-    table = sinusoids(12, 6)
-    for position, i in ((3, 0), (7, 1), (11, 2)):
-        angle = position / 10000 ** (2 * i / 6)
-        assert table[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-6)
-        assert table[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-6)
 
 
 def test_keras_start_values() -> None:
