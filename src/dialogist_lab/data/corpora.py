@@ -45,26 +45,22 @@ def dialogsum(record: Record) -> Dialogue:
     summaries = sorted(key for key in record if re.fullmatch(r"summary\d*", key))
     if not summaries:
         raise missing_key("summary", record)
-    turns = _split(_text_under(record, "dialogue"), DIALOGSUM)
-    return _made(record, "dialogue", turns, *summaries, identity="fname")
+    return _of_lines(record, DIALOGSUM, *summaries, identity="fname")
 
 
 def samsum(record: Record) -> Dialogue:
     """SAMSum (Gliwa et al. 2019): chat lines, one utterance each."""
-    turns = _split(_text_under(record, "dialogue"), SAMSUM)
-    return _made(record, "dialogue", turns, "summary")
+    return _of_lines(record, SAMSUM, "summary")
 
 
 def mts_dialog(record: Record) -> Dialogue:
     """MTS-Dialog (Ben Abacha et al. 2023): a visit and one section of its clinical note."""
-    turns = _split(_text_under(record, "dialogue"), MTS)
-    return _made(record, "dialogue", turns, "summary")
+    return _of_lines(record, MTS, "summary")
 
 
 def aci_bench(record: Record) -> Dialogue:
     """ACI-Bench (Yim et al. 2023): a whole visit and its whole note."""
-    turns = _split(_text_under(record, "dialogue"), BRACKETS)
-    return _made(record, "dialogue", turns, "note", identity="encounter_id")
+    return _of_lines(record, BRACKETS, "note", identity="encounter_id")
 
 
 def tweetsumm(record: Record) -> Dialogue:
@@ -77,10 +73,10 @@ def tweetsumm(record: Record) -> Dialogue:
     roles = texts_under(record, "role_guess") if record.get("role_guess") else ("",) * len(tweets)
     if len(roles) != len(tweets):
         raise BadRecord(f"{len(roles)} items in 'role_guess' for {len(tweets)} in 'turns'")
-    turns = zip(tweets, roles, strict=True)
     return Dialogue(
         require_text(
-            Utterance(role.capitalize(), tweet, role_of(role) or role) for tweet, role in turns
+            Utterance(role.capitalize(), tweet, role_of(role) or role)
+            for tweet, role in zip(tweets, roles, strict=True)
         ),
         id=id_under(record),
         references=texts_under(record, "summaries"),
@@ -98,12 +94,12 @@ def todsum(record: Record) -> Dialogue:
 def csds(record: Record) -> Dialogue:
     """CSDS (Lin et al. 2021): Chinese customer service; a summary per topic, joined to one."""
     topics = _pairs(record, "topic_summaries")
-    kept: list[JSON] = [[topic, text] for topic, text in topics]
+    listed: list[JSON] = [[topic, text] for topic, text in topics]
     return Dialogue(
         require_text(_paired(record)),
         id=id_under(record),
         references=("".join(text for _, text in topics),) if topics else (),
-        metadata={"topics": kept, **other_keys(record, "id", "turns", "topic_summaries")},
+        metadata={"topics": listed, **other_keys(record, "id", "turns", "topic_summaries")},
     )
 
 
@@ -167,10 +163,14 @@ def _made(
     )
 
 
-def _split(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
-    """Split ``text`` into the utterances that ``pattern`` (groups ``name``, ``text``) begins."""
-    matches = ((line, pattern.fullmatch(line)) for line in LINE_END.split(text))
-    return assembled((line, (m["name"], m["text"]) if m else None) for line, m in matches)
+def _of_lines(
+    record: Record, pattern: re.Pattern[str], *summaries: str, identity: str = "id"
+) -> Dialogue:
+    """The text under ``dialogue``; ``pattern`` (groups ``name``, ``text``) begins an utterance."""
+    lines = LINE_END.split(_text_under(record, "dialogue"))
+    matches = ((line, pattern.fullmatch(line)) for line in lines)
+    turns = assembled((line, (m["name"], m["text"]) if m else None) for line, m in matches)
+    return _made(record, "dialogue", turns, *summaries, identity=identity)
 
 
 _KEYS: dict[Callable[[Record], Dialogue], tuple[str, ...]] = {
