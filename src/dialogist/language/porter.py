@@ -5,11 +5,8 @@ at the start of every command. The tests hold it against NLTK's, word by word.
 """
 
 from functools import lru_cache
-from itertools import pairwise
 
-from dialogist.language.tokens import IRREGULAR, listed, word_set
-
-_VOWELS = frozenset("aeiou")
+from dialogist.language.tokens import IRREGULAR, word_set
 
 
 def _table(text: str) -> dict[str, str]:
@@ -29,7 +26,7 @@ ization=ize ation=ate ator=ate alism=al iveness=ive fulness=ful ousness=ous alit
 biliti=ble fulli=ful
 """)
 _STEP_3 = _table("icate=ic ative= alize=al iciti=ic ical=ic ful= ness=")
-_STEP_4 = listed("""
+_STEP_4 = _table("""
 al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize
 """)
 
@@ -42,13 +39,15 @@ def porter_stem(word: str) -> str:
     if stem in _IRREGULAR:
         return _IRREGULAR[stem]
     stem = _without_past(_without_plural(stem))
-    if stem.endswith("y") and len(stem) > 2 and _consonants(stem[:-1])[-1]:
+    if stem.endswith("y") and _kinds(stem[:-1]).endswith("c") and len(stem) > 2:
         stem = f"{stem[:-1]}i"
-    stem = _replaced(_step_2(stem), _STEP_3)
-    ending = next((end for end in _STEP_4 if stem.endswith(end)), "")
-    before = stem.removesuffix(ending)
-    if _measure(before) > 1 and not (ending == "ion" and before[-1] not in "st"):
-        stem = before
+    if stem.endswith("alli") and _measure(stem[:-4]):
+        stem = stem[:-2]
+    if stem.endswith("logi") and _measure(stem[:-3]):  # the l counts: "geo" is enough
+        stem = stem[:-1]
+    stem = _replaced(_replaced(stem, _STEP_2), _STEP_3)
+    if not stem.endswith("ion") or stem[-4:-3] in ("s", "t"):
+        stem = _replaced(stem, _STEP_4, 2)
     if stem.endswith("e"):
         measure = _measure(stem[:-1])
         if measure > 1 or (measure == 1 and not _is_short(stem[:-1])):
@@ -56,27 +55,24 @@ def porter_stem(word: str) -> str:
     return stem[:-1] if stem.endswith("ll") and _measure(stem[:-1]) > 1 else stem
 
 
-def _consonants(text: str) -> list[bool]:
-    """Of each letter whether it is a consonant; y is one unless it follows one."""
-    consonants: list[bool] = []
+def _kinds(text: str) -> str:
+    """``c`` for each consonant and ``v`` for each vowel; y is a vowel behind a consonant."""
+    kinds = ""
     for letter in text:
-        after_consonant = bool(consonants) and consonants[-1]
-        consonants.append(not after_consonant if letter == "y" else letter not in _VOWELS)
-    return consonants
+        is_vowel = letter in "aeiou" or (letter == "y" and kinds[-1:] == "c")
+        kinds += "v" if is_vowel else "c"
+    return kinds
 
 
 def _measure(text: str) -> int:
     """How often a consonant follows a vowel."""
-    kinds = _consonants(text)
-    return sum(not a and b for a, b in pairwise(kinds))
+    return _kinds(text).count("vc")
 
 
 def _is_short(text: str) -> bool:
     """Whether it ends with consonant, vowel, consonant (not w, x, y), or is vowel and consonant."""
-    kinds = _consonants(text)
-    if len(text) == 2:
-        return kinds == [False, True]
-    return kinds[-3:] == [True, False, True] and text[-1] not in "wxy"
+    kinds = _kinds(text)
+    return kinds == "vc" or (kinds.endswith("cvc") and text[-1] not in "wxy")
 
 
 def _without_plural(word: str) -> str:
@@ -93,30 +89,21 @@ def _without_past(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
-    suffix = next((ending for ending in ("ed", "ing") if word.endswith(ending)), "")
-    stem = word.removesuffix(suffix)
-    if not suffix or all(_consonants(stem)):
+    stem = word.removesuffix("ed") if word.endswith("ed") else word.removesuffix("ing")
+    kinds = _kinds(stem)
+    if stem == word or "v" not in kinds:
         return word
     if stem.endswith(("at", "bl", "iz")):
         return f"{stem}e"
-    if stem[-2:-1] == stem[-1] and _consonants(stem)[-1]:
+    if stem[-2:-1] == stem[-1] and kinds.endswith("c"):
         return stem if stem[-1] in "lsz" else stem[:-1]
     return f"{stem}e" if _measure(stem) == 1 and _is_short(stem) else stem
 
 
-def _step_2(word: str) -> str:
-    if word.endswith("alli") and _measure(word[:-4]):
-        return _step_2(word[:-2])
-    # The l counts with the stem: "geo" is enough before "logi".
-    if word.endswith("logi"):
-        return word[:-1] if _measure(word[:-3]) else word
-    return _replaced(word, _STEP_2)
-
-
-def _replaced(word: str, rules: dict[str, str]) -> str:
-    """With the first ending of ``rules`` replaced, if anything measurable stands before it."""
+def _replaced(word: str, rules: dict[str, str], least: int = 1) -> str:
+    """With the first ending of ``rules`` replaced, if what stands before it measures enough."""
     ending = next((end for end in rules if word.endswith(end)), None)
-    if ending is None or not _measure(word.removesuffix(ending)):
+    if ending is None or _measure(word.removesuffix(ending)) < least:
         return word
     return word.removesuffix(ending) + rules[ending]
 
