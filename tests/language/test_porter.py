@@ -2,8 +2,6 @@
 
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from nltk.stem.porter import PorterStemmer
@@ -17,7 +15,7 @@ iveness fulness ousness aliti iviti biliti fulli logi icate ative alize iciti ic
 ence er ic able ible ant ement ment ent ion sion tion ou ism ate iti ous ive ize ed ing ies ied eed
 y s ss sses ll e at bl iz"""
 IRREGULAR = """Sky skies dying lying tying news innings inning outings outing cannings canning howe
-proceed exceed succeed"""
+proceed exceed succeed A Été don't 4711s"""
 
 
 def made(chance: random.Random) -> str:
@@ -29,21 +27,8 @@ def made(chance: random.Random) -> str:
 def test_stems_are_those_of_nltk() -> None:
     chance, porter = random.Random(0), PorterStemmer()
     words = set(re.findall(r"[a-z]+", DIALOGUES.read_text(encoding="utf-8")))
-    words |= {made(chance) for _ in range(20_000)} | {
-        *IRREGULAR.split(),
-        "",
-        "A",
-        "Été",
-        "don't",
-        "4711s",
-    }
+    words |= {made(chance) for _ in range(20_000)} | {*IRREGULAR.split(), ""}
     assert len(words) > 25_000
     assert {word: porter_stem(word) for word in words} == {
         word: porter.stem(word) for word in words
     }
-
-
-def test_nltk_is_not_imported() -> None:
-    code = "import sys, dialogist.language.porter; print('nltk' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "False\n"

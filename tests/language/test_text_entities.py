@@ -88,66 +88,60 @@ texts = st.lists(pieces | st.text(string.printable, max_size=3), max_size=8).map
 
 
 def shown(text: str) -> str:
-    """The text with each entity as its kind; what stands twice has one number."""
-    numbers: dict[tuple[str, str], int] = {}
-    spans = []
-    for span in find_entities(text):
-        key = (span.kind, re.sub(r"\W", "", text[span.start : span.end]).upper())
-        of_kind = sum(kind == span.kind for kind, _ in numbers)
-        spans.append(
-            (span.start, span.end, f"<{span.kind}_{numbers.setdefault(key, of_kind + 1)}>")
-        )
-    return replaced(text, spans).text
+    """The text with each entity as its kind."""
+    return replaced(text, ((s.start, s.end, f"<{s.kind}>") for s in find_entities(text))).text
 
 
 @pytest.mark.parametrize(
     ("text", "masked"),
     [
-        ("Call 415-555-0132 at 5:30 p.m. on May 5th.", "Call <PHONE_1> at <TIME_1> on <TIME_2>."),
-        ("at 5 p.m. It rains at 5pm.", "at <TIME_1>. It rains at <TIME_1>."),
-        ("my phone is (415) 555-0132, 4155550132", "my phone is <PHONE_1>, <PHONE_1>"),
-        ("card 4111 1111 1111 1111, not 4111 1111 1111 1112", None),
-        ("车牌粤B12345，粤B 12345", "车牌<PLATE_NUM_1>，<PLATE_NUM_1>"),
-        ("订单号：20240101，3月5日下午三点半送到", "订单号：<ORDER_1>，<TIME_1>送到"),
-        ("付了三百块，退五元", "付了<AMOUNT_1>，退<AMOUNT_2>"),
+        ("Call 415-555-0132 at 5:30 p.m. on May 5th.", "Call <PHONE> at <TIME> on <TIME>."),
+        ("at 5 p.m. It rains at 5pm.", "at <TIME>. It rains at <TIME>."),
+        ("my phone is (415) 555-0132, 4155550132", "my phone is <PHONE>, <PHONE>"),
+        # After a cue a wrong check digit is still a card: people mistype.
+        (
+            "card 4111 1111 1111 1112, not 4111 1111 1111 1112",
+            "card <CARD>, not 4111 1111 1111 1112",
+        ),
+        ("车牌粤B12345，粤B 12345", "车牌<PLATE_NUM>，<PLATE_NUM>"),
+        ("订单号：20240101，3月5日下午三点半送到", "订单号：<ORDER>，<TIME>送到"),
+        ("付了三百块，退五元", "付了<AMOUNT>，退<AMOUNT>"),
         (
             "15 pounds back; I lost 15 pounds, 5 pounds of flour",
-            "<AMOUNT_1> back; I lost 15 pounds, 5 pounds of flour",
+            "<AMOUNT> back; I lost 15 pounds, 5 pounds of flour",
         ),
-        ("$1,000 or $1000.50 or 1,000 dollars", "<AMOUNT_1> or <AMOUNT_2> or <AMOUNT_3>"),
-        ("mail a.b@example.com, see example.com.", "mail <EMAIL_1>, see <URL_1>."),
-        ("https://x.com/2024-05-05?t=5:30.", "<URL_1>."),
-        ("ES91 2100 0418 4502 0005 1332 is it, GB29NWBK60161331926819", "<IBAN_1> is it, <IBAN_2>"),
+        ("$1,000 or $1000.50 or 1,000 dollars", "<AMOUNT> or <AMOUNT> or <AMOUNT>"),
+        ("mail a.b@example.com, see example.com.", "mail <EMAIL>, see <URL>."),
+        ("https://x.com/2024-05-05?t=5:30.", "<URL>."),
+        ("ES91 2100 0418 4502 0005 1332 is it, GB29NWBK60161331926819", "<IBAN> is it, <IBAN>"),
         (
             "to MT84MALT011000012345MTLCAST001S or UA21 3223 1300 0002 6007 2335 6600 1",
-            "to <IBAN_1> or <IBAN_2>",
+            "to <IBAN> or <IBAN>",
         ),
-        ("my employee number is AT80371, at 5", "my employee number is <ID_1>, at 5"),
-        ("护照号码是151524970，我的号码是62345678", "护照号码是<ID_1>，我的号码是<PHONE_1>"),
+        ("my employee number is AT80371, at 5", "my employee number is <ID>, at 5"),
+        ("护照号码是151524970，我的号码是62345678", "护照号码是<ID>，我的号码是<PHONE>"),
         (
             "4111 1111 1111 1111 12 times, 4111-1111-1111-1111 123",
-            "<CARD_1> 12 times, <CARD_1> 123",
+            "<CARD> 12 times, <CARD> 123",
         ),
         ("my flight is 3 hours late", "my flight is 3 hours late"),
         (
             "flight BA 117 and train G1024, 坐G7次",
-            "flight <FLIGHT_1> and train <TRIP_1>, 坐<TRIP_2>次",
+            "flight <FLIGHT> and train <TRIP>, 坐<TRIP>次",
         ),
         ("He weighs 80 kilos and has 3 cats, 2:1", "He weighs 80 kilos and has 3 cats, 2:1"),
-        ("you may 5, March 5", "you may 5, <TIME_1>"),
-        ("the card ending in 4242, 4242!", "the card ending in <CARD_1>, 4242!"),
+        ("you may 5, March 5", "you may 5, <TIME>"),
+        ("the card ending in 4242, 4242!", "the card ending in <CARD>, 4242!"),
         ("order 12, table 12", "order 12, table 12"),
-        ("order number 123, room 123", "order number <ORDER_1>, room 123"),
+        ("order number 123, room 123", "order number <ORDER>, room 123"),
         ("#Person1#: 24/7, 50%, COVID-19", "#Person1#: 24/7, 50%, COVID-19"),
         ("version 1.2.3.4.5 and 300.1.1.1", "version 1.2.3.4.5 and 300.1.1.1"),
-        ("it came on 5/12, not 5/32", "it came on <TIME_1>, not 5/32"),
-        ("flight number 117 is late", "flight number <FLIGHT_1> is late"),
+        ("it came on 5/12, not 5/32", "it came on <TIME>, not 5/32"),
+        ("flight number 117 is late", "flight number <FLIGHT> is late"),
         ("", ""),
     ],
 )
 def test_by_hand(text, masked):
-    if masked is None:  # a wrong check digit after a cue is still a card: people mistype
-        masked = "card <CARD_1>, not 4111 1111 1111 1112"
     assert shown(text) == masked
 
 

@@ -6,6 +6,7 @@ from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import (
     count_words,
     counted,
+    replaced,
     sentence_spans,
     tokens_of,
     words_in,
@@ -49,3 +50,11 @@ def test_roles(speaker, role):
 
 def test_roles_of_data():
     assert (role_in_data("end-user"), role_in_data("Boss")) == ("customer", "Boss")
+
+
+def test_places_in_a_text_with_replacements():
+    done = replaced("ab 123 cd", [(3, 6, "[PHONE_1]")])
+    assert done.text == "ab [PHONE_1] cd"
+    assert [done.place(i) for i in range(10)] == [0, 1, 2, 3, 12, 12, 12, 13, 14, 15]
+    assert done.around(4, 5) == (3, 12)
+    assert done.around(0, 2) == (0, 2)

@@ -134,6 +134,34 @@ NONE What is it? || I asked for his file number—it's gone, {disfmarker} COVID-
 NONE I can watch it online? || There are Hackers or High Life
 NONE I'd like to order two cortados
 NONE Is the lamp model 2750-1604 dimmable?
+CODE Ja? || [[sieben null drei, fünfundzwanzig]]
+CODE Oui ? || c'est [[zéro six, quarante-deux, neuf]]
+CODE ¿Diga? || el [[cuarenta y cuatro, diecinueve, cero seis]]
+CODE Sì? || [[tre nove zero due]]
+CODE Sim? || [[sete três oito, traço zero meia]]
+CODE Ja, zegt u het maar? || NL [[vierenveertig, nul drie zeven]]
+CODE pin || [[nio åtta noll tre]]
+CODE Ja? || [[ni to, null null, seks fem]]
+CODE Tak? || [[osiem trzy cztery jeden]]
+CODE Niin? || [[kaksi viisi yhdeksän kuusi]]
+CODE Evet? || [[dokuz iki sıfır beş]]
+BIRTH_DATE Born? || [[Christmas Day seventy-four]]
+BIRTH_DATE No, it's [[the twelfth of May, eighty-seven]].
+BIRTH_DATE Je n'ai pas votre date de naissance. || [[le quatorze juillet cinquante-neuf]]
+NONE cuatro, tres, dos
+NONE um, um, um
+NONE We meet a las diez y treinta y cinco.
+NONE Where are we on the numbers? || Returns went from 310 to 480.
+NONE What does the passport photo cost? || Four prints for 11.90.
+NONE What did you get for question 7? || 144.
+NONE Is there a student price? || 18 with a valid card.
+NONE So it is under the user name? || Exactly.
+NONE Hi, is the lentil soup gluten free?
+NONE Did you forget your password? || Yes, and then I found it again.
+NONE How many did you order? || 250
+NONE What would you like? || Two coffees and a tea.
+NONE Thanks! || You are welcome, see you on Friday.
+NONE Turn it over. || Press 1 for English.
 """
 
 
@@ -144,58 +172,6 @@ def test_answers_have_the_kind_that_was_asked_for(line):
     said = (Utterance("A", question), Utterance("B", re.sub(r"\[\[|\]\]", "", answer)))
     done, _ = mask_dialogue(Dialogue(said), PEOPLE)
     assert done.utterances[1].text == re.sub(r"\[\[.*?\]\]", f"[{kind}_1]", answer)
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Ja?", "[sieben null drei, fünfundzwanzig]"),
-        ("Oui ?", "c'est [zéro six, quarante-deux, neuf]"),
-        ("¿Diga?", "el [cuarenta y cuatro, diecinueve, cero seis]"),
-        ("Sì?", "[tre nove zero due]"),
-        ("Sim?", "[sete três oito, traço zero meia]"),
-        ("Ja, zegt u het maar?", "NL [vierenveertig, nul drie zeven]"),
-        ("pin", "[nio åtta noll tre]"),
-        ("Ja?", "[ni to, null null, seks fem]"),
-        ("Tak?", "[osiem trzy cztery jeden]"),
-        ("Niin?", "[kaksi viisi yhdeksän kuusi]"),
-        ("Evet?", "[dokuz iki sıfır beş]"),
-        ("Born?", "[Christmas Day seventy-four]"),
-        ("", "No, it's [the twelfth of May, eighty-seven]."),
-        ("Je n'ai pas votre date de naissance.", "[le quatorze juillet cinquante-neuf]"),
-        ("", "cuatro, tres, dos"),
-        ("", "um, um, um"),
-        ("", "We meet a las diez y treinta y cinco."),
-        ("Where are we on the numbers?", "Returns went from 310 to 480."),
-        ("What does the passport photo cost?", "Four prints for 11.90."),
-        ("What did you get for question 7?", "144."),
-        ("Is there a student price?", "18 with a valid card."),
-        ("So it is under the user name?", "Exactly."),
-        ("", "Hi, is the lentil soup gluten free?"),
-    ],
-)
-def test_numbers_of_other_languages_dates_and_what_only_looks_so(question, answer):
-    texts = (question, re.sub(r"[\[\]]", "", answer))
-    done, _ = mask_dialogue(Dialogue(tuple(map(Utterance, "AB", texts))), PEOPLE)
-    found = re.sub(r"\[[A-Z_]+_1\]", "[*]", done.utterances[-1].text)
-    assert found == re.sub(r"\[.*\]", "[*]", answer)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Did you forget your password? | Yes, and then I found it again.",
-        "How many did you order? | 250",
-        "What would you like? | Two coffees and a tea.",
-        "Thanks! | You are welcome, see you on Friday.",
-        "Turn it over. | Press 1 for English.",
-    ],
-)
-def test_what_nobody_asked_for_stays(said):
-    texts = said.split(" | ")
-    turns = tuple(Utterance("AB"[i % 2], text) for i, text in enumerate(texts))
-    done, _ = mask_dialogue(Dialogue(turns), PEOPLE)
-    assert [u.text for u in done.utterances] == texts
 
 
 @pytest.mark.parametrize("word", ["reinstalling", "luckily", "It's", "unblock", "a"])

@@ -1,7 +1,6 @@
 """Every field is masked and comes back; a table never gives data to another dialogue."""
 
 import json
-from contextlib import suppress
 from dataclasses import fields
 from time import process_time
 
@@ -153,28 +152,19 @@ PACK = "name: p\nlanguage: en\nversion: 1\nkinds: {X: x}\n"
 
 
 def test_no_pattern_of_a_pack_hangs_a_run():
-    pack = parse_privacy_pack(
-        f"{PACK}rules: [{{kind: X, pattern: '(?:a|aa)+[bc]', examples: ['[[ab]]']}}]"
-    )
-    begin = process_time()
-    with pytest.raises(ConfigError, match="takes over 1 s"):
-        pack.rules[0].spans("a" * 40)
-    assert process_time() - begin < 5
-    names = "".join(f"  f{n}: '(?&f{n - 1})(?&f{n - 1})'\n" for n in range(1, 25))
-    with pytest.raises(ConfigError, match="grows beyond all bounds"):
-        parse_privacy_pack(
-            f"{PACK}fragments:\n  f0: abc\n{names}"
-            "rules: [{kind: X, pattern: '(?&f24)', examples: ['[[a]]']}]"
-        )
-
-
-def test_nested_repetition_stops_as_soon():
-    rule = "{kind: X, pattern: '(a+)+$', examples: ['[[aa]]']}"
+    rule = "{kind: X, pattern: '(?:a|aa)+[bc]', examples: ['[[ab]]']}"
     [rule] = parse_privacy_pack(f"{PACK}rules: [{rule}]").rules
     begin = process_time()
-    with suppress(ConfigError):
-        rule.spans("a" * 200 + "!")
+    with pytest.raises(ConfigError, match="takes over 1 s"):
+        rule.spans("a" * 40)
     assert process_time() - begin < 5
+
+
+def test_fragments_do_not_grow_without_bounds():
+    names = "".join(f"  f{n}: '(?&f{n - 1})(?&f{n - 1})'\n" for n in range(1, 25))
+    rule = "{kind: X, pattern: '(?&f24)', examples: ['[[a]]']}"
+    with pytest.raises(ConfigError, match="grows beyond all bounds"):
+        parse_privacy_pack(f"{PACK}fragments:\n  f0: abc\n{names}rules: [{rule}]")
 
 
 @pytest.mark.parametrize("names", ["speakers", "all"])
