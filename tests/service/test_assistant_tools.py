@@ -150,7 +150,7 @@ def test_over_http_it_wants_a_key_and_knows_own_forms(tmp_path):
     async def conversation():
         headers = {"Authorization": f"Bearer {key}"}
         async with (
-            httpx2.AsyncClient(headers=headers) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             values = {"transcript": TALK, "form": "Rückgabe"}

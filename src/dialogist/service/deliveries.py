@@ -110,10 +110,9 @@ class Outbox:
     def _leased(self, name: str) -> Any:
         """The delivery that is due the longest, which is ours for a while; None: there is none."""
         table, now = tables.deliveries, time.time()
-        # What lies far further ahead than it was ever set is of a clock that went wrong.
-        is_due = (table.c.next_try <= now) | (table.c.next_try > now + 2 * LONGEST_PAUSE)
-        is_over = (table.c.lease <= now) | (table.c.lease > now + 2 * _LEASE)
-        free = (table.c.state == "waiting") & is_due & is_over
+        is_due = tables.has_passed(table.c.next_try, now, LONGEST_PAUSE)
+        is_free = tables.has_passed(table.c.lease, now, _LEASE)
+        free = (table.c.state == "waiting") & is_due & is_free
         first = sa.select(table).where(table.c.destination == name, free)
         first = first.order_by(table.c.next_try, table.c.created).limit(1)
         with self._engine.begin() as connection:

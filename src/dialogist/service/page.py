@@ -85,6 +85,16 @@ _PAGES = Environment(
     lstrip_blocks=True,
     finalize=_displayable,
 )
+
+
+def _ago(when: str) -> str:
+    """How long ago a time was, in words."""
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(when)).total_seconds()
+    words = (f"{int(seconds / size)} {unit} ago" for size, unit in _UNITS if seconds >= size)
+    return next(words, "now")
+
+
+_PAGES.globals |= {"ago": _ago, "version": __version__}
 _PAGES.filters["field"] = lambda text: Markup(
     _displayable(text).replace("&", "&amp;").replace("<", "&lt;")
 )
@@ -100,7 +110,7 @@ def _text(request: Request, name: str, block: str = "", **values: Any) -> str:
     """A page as HTML, or one block of it."""
     asked = request.query_params
     about = asked.get("about", "")
-    shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
+    shared = {"path": request.scope["path"], "signed_in": True}
     shared |= {"done": asked.get("done", ""), "order": asked.get("order", "age")}
     shared |= {"about": about if _ID.fullmatch(about) else ""}
     template = _PAGES.get_template(f"{name}.html.j2")
@@ -304,14 +314,7 @@ async def queue(request: Request) -> Response:
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     listed = await service.stored(reviews.find_reviews, wanted)
     forms = await service.stored(stored_forms.known_forms)
-    return await _page(request, "reviews", asked=asked, forms=forms, ago=_ago, **listed)
-
-
-def _ago(when: str) -> str:
-    """How long ago a time was, in words."""
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(when)).total_seconds()
-    words = (f"{int(seconds / size)} {unit} ago" for size, unit in _UNITS if seconds >= size)
-    return next(words, "now")
+    return await _page(request, "reviews", asked=asked, forms=forms, **listed)
 
 
 @router.get("/reviews/{identity}")
@@ -323,7 +326,7 @@ async def review_page(request: Request, identity: Identity) -> Response:
         wanted = deliveries.DeliveryFilter(review=identity)
         sent = await service.stored(deliveries.find_deliveries, wanted)
         targets = [(n, each.connector.ticket) for n, each in service.outbox.targets.items()]
-        values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored), "ago": _ago}
+        values: dict[str, Any] = {"stored": stored, "view": view_of_review(stored)}
         is_kept = stored["state"] in ("approved", "edited")
         values["is_masked"] = is_kept and service.settings.keep_approved == "masked"
         return await _page(request, "reviewed", deliveries=sent, targets=targets, **values)
@@ -409,7 +412,7 @@ async def failed_deliveries(request: Request) -> Response:
     failed = await service.stored(
         deliveries.find_deliveries, deliveries.DeliveryFilter(state="dead")
     )
-    return await _page(request, "deliveries", deliveries=failed, ago=_ago)
+    return await _page(request, "deliveries", deliveries=failed)
 
 
 @router.post("/deliveries/{identity}/retry")
@@ -440,9 +443,8 @@ async def _forms_page(
 ) -> Response:
     values = {"text": text, "view": view, "forms": await service.stored(stored_forms.known_forms)}
     values |= {"sources": get_args(FieldSource), "types": FIELD_TYPES}
-    if problem is None:
-        return await _page(request, "forms", 200, problem="", **values)
-    return await _page(request, "forms", problem.status, problem=_words(problem), **values)
+    values["problem"] = _words(problem) if problem else ""
+    return await _page(request, "forms", problem.status if problem else 200, **values)
 
 
 @router.post("/forms")
@@ -473,7 +475,7 @@ async def audit(request: Request) -> Response:
     """Show who changed what, the newest first."""
     service, _ = await guards.authorized(request, "reviews")
     changes = await service.stored(tables.find_changes, tables.AuditFilter())
-    return await _page(request, "audit", changes=changes, ago=_ago)
+    return await _page(request, "audit", changes=changes)
 
 
 @router.get("/quality")

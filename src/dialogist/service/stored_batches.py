@@ -113,10 +113,7 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
 def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEASE) -> list[Any]:
     """Lease items that nobody works on, the oldest first, as rows; those begun too often fail."""
     items, now = tables.items, time.time()
-    # A lease that ends later than any can is of a clock that went wrong.
-    # Twice: another process may have read the clock later, and got the store sooner.
-    is_over = (items.c.lease < now) | (items.c.lease > now + 2 * seconds)
-    free = (items.c.state == "waiting") & is_over
+    free = (items.c.state == "waiting") & tables.has_passed(items.c.lease, now, seconds)
     oldest = (
         sa.select(items, tables.batches.c.options)
         .join(tables.batches)

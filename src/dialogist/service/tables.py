@@ -283,6 +283,15 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         connection.execute(sa.update(reviews).where(here).values(values))
 
 
+def has_passed(column: "sa.Column[float]", now: float, longest: float) -> "sa.ColumnElement[bool]":
+    """Whether a stored time is over, which was set to be at most ``longest`` seconds ahead.
+
+    What lies far further ahead is of a clock that went wrong; twice, for another process may have
+    read the clock later, and got the store sooner.
+    """
+    return (column <= now) | (column > now + 2 * longest)
+
+
 def note_change(
     connection: sa.Connection, key_id: str, action: str, subject: str, who: str = ""
 ) -> None:
