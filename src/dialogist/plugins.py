@@ -22,10 +22,13 @@ def plugin_names(group: str) -> list[str]:
     return sorted(_entry_points(group))
 
 
-def extra_of(group: str, name: str) -> str:
-    """The extra that an entry point needs; empty where there is none."""
+def missing_extra(group: str, name: str, error: ModuleNotFoundError) -> DialogistError | None:
+    """What to install where a package is missing; None: the entry point names no extra."""
     point = _entry_points(group).get(name)
-    return next(iter(point.extras), "") if point is not None else ""
+    extra = next(iter(point.extras), "") if point is not None else ""
+    shown = name.replace(".", " ")
+    remedy = f"{shown} needs an extra: {how_to_install(extra)} ({error})"
+    return DialogistError(remedy) if extra else None
 
 
 def plugin(group: str, name: str) -> Callable[..., Any] | None:
@@ -40,8 +43,5 @@ def plugin(group: str, name: str) -> Callable[..., Any] | None:
     try:
         loaded: Callable[..., Any] = point.load()
     except ModuleNotFoundError as error:
-        extra = extra_of(group, name)
-        if not extra:
-            raise
-        raise DialogistError(f"{name} needs an extra: {how_to_install(extra)} ({error})") from None
+        raise missing_extra(group, name, error) or error from None
     return loaded

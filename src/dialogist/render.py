@@ -26,7 +26,6 @@ from dialogist.records import PROFILE_PREFIX, Summary
 if TYPE_CHECKING:
     from dialogist.summarizer import Result
 
-FORMATS = ("text", "json", "jsonl", "md", "csv")
 CSV_COLUMNS = ("id", "status", "reason", "text", "verdicts", "warnings")
 """The usual ones; a form adds its sections."""
 MORE_COLUMNS = ("writer", "ready")
@@ -43,9 +42,10 @@ def rendered(
     columns: Sequence[str] = CSV_COLUMNS,
     bare: bool = False,
 ) -> Iterator[str]:
-    """The text of each summary as soon as it is there, in one of `FORMATS`.
+    """The text of each summary as soon as it is there.
 
-    ``bare``: text has the summaries alone, for pipes. ``columns``: those of CSV.
+    ``format``: text, md, csv, jsonl or json. ``bare``: text has the summaries alone, for pipes.
+    ``columns``: those of CSV.
     """
     if format == "text":
         remaining = iter(results)

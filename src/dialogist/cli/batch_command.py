@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dialogist.cli.console import Meter, note
+from dialogist.cli.console import Meter, code_of, is_silent, note
 from dialogist.cli.flags import Quiet, ReadFlags, SummaryFlags, grouped
 from dialogist.cli.streams import check_apart, expected_records, note_of_reading
 from dialogist.cli.summarize_command import tally
@@ -142,11 +142,10 @@ def batch(
             "reading": {**to_json(read), "since": since},
             "output": shown_name(output) if state is not None else "",  # a folder may be moved
         }
-        meter = _JobMeter(_expected(origins), quiet)
+        meter = _JobMeter(_expected(origins))
         items = items_of(origins, read, partial(note_of_reading, each_file=False))
         totals = run_job(plan, meter.read(items), about, meter, note)
-        meter.finish(totals)
-        return 3 if totals.failed else 0
+        return meter.finish(totals)
 
     try:
         if watch is not None:
@@ -191,8 +190,8 @@ def _expected(origins: "list[RecordOrigin]") -> int | None:
 class _JobMeter:
     """Shows the progress of a job, and what came out."""
 
-    def __init__(self, total: int | None, quiet: bool) -> None:
-        self._total, self._quiet = total, quiet
+    def __init__(self, total: int | None) -> None:
+        self._total = total
         self._meter: Meter | None = None
         self._formats: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
@@ -212,10 +211,11 @@ class _JobMeter:
         self._meter.failed = progress.failed
         self._meter.update(progress.done)
 
-    def finish(self, totals: "Totals") -> None:
+    def finish(self, totals: "Totals") -> int:
+        """Say what came out; the exit code."""
         if self._meter is not None:
             self._meter.finish()
-        if not self._quiet:
+        if not is_silent():
             from dialogist.formats.read_options import told_left_out
 
             formats = ", ".join(f"{count:,} as {name}" for name, count in self._formats.items())
@@ -223,9 +223,7 @@ class _JobMeter:
                 left = told_left_out(self._left_out) if self._left_out else ""
                 note(f"dialogues read: {formats}{left}", own=True)
             note(tally(totals.statuses), own=True)
-        if totals.failed:
-            failed = f"{counted(totals.failed, 'records')} with the status error and a reason"
-            note(f"{failed}; the others are done", own=True)
+        return code_of(totals.failed, "records", "with the status error and a reason")
 
 
 def estimate(

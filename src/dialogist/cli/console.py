@@ -69,6 +69,13 @@ def note(text: str, own: bool = False) -> None:
     complain(line, own)
 
 
+def code_of(failures: int, unit: str, what: str) -> int:
+    """Say how many ``unit`` (records) went wrong, and how; the exit code."""
+    if failures:
+        note(f"{counted(failures, unit)} {what}; the others are done", own=True)
+    return 3 if failures else 0
+
+
 class _OnStderr(logging.Handler):
     """Tells what the package logs as notes; the traceback below them with DIALOGIST_DEBUG=1."""
 

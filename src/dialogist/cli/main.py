@@ -19,7 +19,7 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, silence, tell_failures
-from dialogist.errors import ConfigError, DialogistError, Stopped, how_to_install, nearest
+from dialogist.errors import ConfigError, DialogistError, Stopped, nearest
 
 COMMANDS = {
     "summarize": ("Summaries", "summarize_command:summarize_files"),
@@ -240,12 +240,11 @@ def _usage_or_bug(error: Exception, words: list[str]) -> int:
         where = f" (see {context.command_path} --help)" if context is not None else ""
         return _fail(f"{message or 'name a command'}{where}", 2)
     if isinstance(error, ModuleNotFoundError):
-        from dialogist.plugins import extra_of
+        from dialogist.plugins import missing_extra
 
         for name in (".".join(words[:2]), *words[:1]):
-            if extra := extra_of(COMMAND_PLUGINS, name):
-                shown = name.replace(".", " ")
-                return _fail(f"{shown} needs an extra: {how_to_install(extra)} ({error})", 1)
+            if fault := missing_extra(COMMAND_PLUGINS, name, error):
+                return _fail(str(fault), fault.exit_code)
     if os.environ.get("DIALOGIST_DEBUG"):
         complain(traceback.format_exc())
     return _fail(

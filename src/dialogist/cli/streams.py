@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
 import typer
 
-from dialogist.cli.console import Meter, filtered, is_silent, note, tracked
+from dialogist.cli.console import Meter, code_of, filtered, is_silent, note, tracked
 from dialogist.errors import DataError, UsageError
 from dialogist.files import replacing, writing
-from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
@@ -216,10 +215,7 @@ class InputReading:
 
     def finish(self) -> int:
         """Say how many problems there were; the exit code."""
-        if self.problems:
-            count = counted(self.problems, "records")
-            note(f"{count} could not be read; the others are done", own=True)
-        return 3 if self.problems else 0
+        return code_of(self.problems, "records", "could not be read")
 
 
 def note_of_reading(text: str, each_file: bool = True) -> None:

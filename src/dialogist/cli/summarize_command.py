@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dialogist.cli.console import Meter, note, tell_failures
+from dialogist.cli.console import Meter, code_of, note, tell_failures
 from dialogist.cli.flags import (
     OutputFile,
     Quiet,
@@ -161,11 +161,7 @@ class _Watch:
 
     def finish(self) -> int:
         """Say how many failed; the exit code."""
-        failed = self._statuses["error"]
-        if failed:
-            count = counted(failed, "dialogues")
-            note(f"{count} failed (status error); the others are done", own=True)
-        return 3 if failed else 0
+        return code_of(self._statuses["error"], "dialogues", "failed (status error)")
 
 
 def tally(statuses: Mapping[str, int]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.console import note, tell_failures
+from dialogist.cli.console import code_of, note, tell_failures
 from dialogist.cli.flags import (
     OutputFile,
     Quiet,
@@ -82,9 +82,7 @@ def verify(
             for row in rows:
                 typer.echo(json.dumps(row, ensure_ascii=False) if kind == "jsonl" else _text(row))
     note(f"{counted(len(rows), 'statements')}: {verdicts or 'none'}", own=True)
-    if failed:
-        note(f"{counted(failed, 'dialogues')} failed; the others are done", own=True)
-    return max(reading.finish(), 3 if failed else 0)
+    return max(code_of(failed, "dialogues", "failed"), reading.finish())
 
 
 def _rows(result: "Result") -> Iterator[dict[str, Any]]:
