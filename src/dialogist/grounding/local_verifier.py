@@ -19,7 +19,7 @@ from dialogist.grounding import claim_of
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.verification import Judgement
 from dialogist.language.detection import language_of
-from dialogist.language.wordpiece import END, FIRST, piece_ids
+from dialogist.language.wordpiece import END, FIRST, onnx_session, piece_ids
 from dialogist.records import Dialogue, Statement
 
 BUNDLED_VERIFIER = Path(__file__).parent.parent / "assets" / "verifier"
@@ -138,13 +138,7 @@ class LocalVerifier:
     name = "local"
 
     def __init__(self, folder: Path = BUNDLED_VERIFIER) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            folder / MODEL, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnx_session(folder / MODEL)
         known: Mapping[str, Any] = self._session.get_modelmeta().custom_metadata_map
         self.thresholds: tuple[float, float] = tuple(json.loads(known["thresholds"]))
         """The chances from which on a statement is supported, and up to which it is refused."""

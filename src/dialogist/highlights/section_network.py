@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dialogist.highlights.candidates import Candidate, candidates_of
 from dialogist.highlights.features import Matrix
 from dialogist.language.reading import Reading, reading_of
-from dialogist.language.wordpiece import END, FIRST, piece_ids
+from dialogist.language.wordpiece import END, FIRST, onnx_session, piece_ids
 from dialogist.records import Dialogue
 
 BUNDLED_SECTIONS = Path(__file__).parent.parent / "assets" / "highlights" / "sections.onnx"
@@ -103,13 +103,7 @@ class SectionNetwork:
     """The network of a file of ONNX."""
 
     def __init__(self, path: Path = BUNDLED_SECTIONS) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            path, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnx_session(path)
 
     def read(self, reading: Reading) -> SectionChances:
         """What a dialogue's candidates are; of windows that share one the mean."""

@@ -2,6 +2,8 @@
 
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
@@ -27,3 +29,12 @@ def piece_ids(text: str) -> list[int]:
     whole = text.encode(errors="replace").decode()
     ids: list[int] = wordpiece().encode(whole, add_special_tokens=False).ids
     return ids
+
+
+def onnx_session(path: Path) -> Any:
+    """A network of a file, which runs in one thread (an `onnxruntime.InferenceSession`)."""
+    import onnxruntime  # takes a while to load
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
