@@ -1,18 +1,61 @@
-"""Texts and mails that somebody sends to do harm: time and memory grow with their size."""
+"""Files that somebody sends to do harm: time and memory grow with their size."""
 
+import copy
 import io
+import json
 import time
 import tracemalloc
 from contextlib import suppress
 
 import pytest
-from tests.formats.test_text_cases import CASES
+from tests.formats.test_cases import TEXTS
+from tests.formats.test_damage import RECORDS, at, places
 
 from dialogist.errors import DataError
 from dialogist.formats import READERS, ReadOptions, read_dialogues
 
 MAIL = "From: Ann <ann@example.com>\nDate: Mon, 01 Jan 2024 09:00:00 +0000\nMIME-Version: 1.0\n"
+TURN = '{"speaker": "Ann", "text": "hi"}'
+SKYPE = {"originalarrivaltime": "2019-08-11T19:02:00Z", "messagetype": "Text", "from": "8:a"}
+
+
+def listed(n, item):
+    return ", ".join(item.replace("@", str(i)) for i in range(n))
+
+
+def tickets(n):
+    comments = [{"author_id": 1, "body": "x"}]
+    some = [{"id": i, "requester_id": i, "comments": comments} for i in range(n)]
+    return json.dumps({"tickets": some, "users": [{"id": i, "name": f"n{i}"} for i in range(n)]})
+
+
+def skype(n):
+    messages = [{**SKYPE, "content": "<quote>" * n}]
+    return json.dumps({"userId": "8:a", "conversations": [{"MessageList": messages}]})
+
+
 ATTACKS = {
+    "an array": lambda n: f"[{listed(n, TURN)}]",
+    "half characters": lambda n: f'[{listed(n, TURN)}, "\\ud83d"]',
+    "an array of dialogues": lambda n: "[" + listed(n, '{"turns": [["Ann", "hi"]]}') + "]",
+    "broken elements": lambda n: f"[{listed(n, TURN)}, oops]",
+    "brackets": lambda n: '{"messages": ' + "[" * n,
+    "nested objects": lambda n: '{"a": ' * n + "1" + "}" * n,
+    "nested replies": lambda n: '{"messages": [{"user": "a", "text": "b", "replies": [' * n,
+    "keys": lambda n: '{"turns": [{' + listed(n, '"k@": "x"') + "}]}",
+    "keys of turns": lambda n: '{"turns": [' + listed(n, '{"k@": 1, "text": "x"}') + "]}",
+    "people": lambda n: '{"messages": [' + listed(n, '{"author_id": 9999@, "text": "x"}') + "]}",
+    "tickets and users": lambda n: tickets(n // 8),
+    "quotes of Skype": skype,
+    "clocks": lambda n: json.dumps({"turns": [["A", "\n" * n], ["B", " " * n]]}),
+    "headers in a turn": lambda n: json.dumps({"turns": [["A", "From: a\n" * n], ["B", "["]]}),
+    "mojibake": lambda n: json.dumps({"turns": [["Ann", "Ã©" * n + "Ā"], ["Bo", "ho"]]}),
+    "a table": lambda n: "ticket_id,speaker,text\n" + "1,Ann,hi\n" * n,
+    "a table of ids": lambda n: "ticket_id,speaker,text\n" + listed(n, "\n@,Ann,hi"),
+    "columns": lambda n: ",".join(["text"] * n) + "\n" + ",".join("x" * n) + "\n",
+    "quotation marks": lambda n: "ticket_id,speaker,text\n" + '1,Ann,"hi""\n' * n,
+    "messages of SMS": lambda n: "<smses>" + '<sms address="1" type="1" body="hi"/>' * n,
+    "elements": lambda n: "<smses>" + "<mms><parts>" * n,
     "dividers": lambda n: "Ann: hi\nBo: ho\n" + "---\nx\n" * n,
     "dividers and names": lambda n: "Ann: hi\nBo: ho\n" + "---\nAnn: x\nBo: y\n" * n,
     "blank lines": lambda n: "Ann: hi\n" + "\n" * n + "Bo: ho\nAnn: hi\n",
@@ -68,9 +111,22 @@ def test_attacks_take_no_more_than_their_size(attack):
     assert_linear(ATTACKS[attack], 800)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", TEXTS, ids=lambda case: case["name"])
 def test_long_files_take_no_more_than_their_size(case):
     assert_linear(lambda n: case["text"] * n, 10, case["format"])
+
+
+@pytest.mark.parametrize("case", RECORDS, ids=[f"{n}-{c['is']}" for n, c in enumerate(RECORDS)])
+def test_long_exports_take_no_more_than_their_size(case):
+    def longer(n):
+        record = copy.deepcopy(case["of"])
+        lists = [p for p in places(record) if isinstance(at(record, p), list)]
+        for path in lists[:1] or [()]:
+            if isinstance(at(record, path), list):
+                at(record, path)[:] = at(record, path) * n
+        return json.dumps(record)
+
+    assert_linear(longer, 10)
 
 
 UNITS = ["a", " ", "\n", ":", "[", "<", "-", "1", "(", '"', "\t", "> ", "- ", "00:01 ", "=", "{"]
