@@ -82,7 +82,7 @@ class SummaryWork:
 
         def records(dialogues: Iterable[Dialogue]) -> Iterator[Mapping[str, Any]]:
             if threads:
-                return (summarizer.result(one, self.options).to_json() for one in dialogues)
+                return (summarizer.result(each, self.options).to_json() for each in dialogues)
             return (result.to_json() for result in summarizer.results(dialogues, self.options))
 
         return Opened(summarizer.settings(self.options), records, threads)

@@ -119,10 +119,10 @@ def _turns(mails: list[_Mail], report: ProblemReporter) -> tuple[Utterance, ...]
         name, address = _name_and_address(mail.sender)
         name = names.get(address, name)
         text = "\n".join(lines).strip()
-        said = without_signature(f"\n{text}" if is_rest else text, name).strip()
-        report.leave_out("signatures", said != text)
-        if said:
-            turns.append(Utterance(name, said, role_of(name), mail.sent))
+        body = without_signature(f"\n{text}" if is_rest else text, name).strip()
+        report.leave_out("signatures", body != text)
+        if body:
+            turns.append(Utterance(name, body, role_of(name), mail.sent))
     if turns and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
         turns[0] = replace(turns[0], role="system")
     return tuple(turns)

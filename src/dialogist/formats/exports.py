@@ -101,21 +101,21 @@ def _threads(
                 continue
             id_under(value, "user")
             stamp, thread = id_under(value, "ts"), id_under(value, "thread_ts")
-            told = reader.turn(_worded(value, reader.people), "the message")
+            turns = reader.turn(_worded(value, reader.people), "the message")
         except BadRecord as error:
             report(line, str(error))
             continue
-        kept.append((channel, day, line, [u for u in told if u.text], thread or stamp))
+        kept.append((channel, day, line, [u for u in turns if u.text], thread or stamp))
         if thread and thread != stamp:
             threads.add(thread)
 
     def messages() -> Iterator[RoleMessage]:
-        for channel, day, line, told, thread in kept:
+        for channel, day, line, utterances, thread in kept:
             place = thread if thread in threads else day
             identity = f"{channel}/{place}" if channel else f"{stem}:{place}"
             if options.one_dialogue or (place == day and not channel):
                 identity = stem
-            yield from (RoleMessage(identity, line, utterance) for utterance in told)
+            yield from (RoleMessage(identity, line, utterance) for utterance in utterances)
 
     yield from group_messages(messages(), options, report)
     selection.tell()
@@ -134,8 +134,8 @@ def _worded(message: dict[str, Any], people: Participants) -> dict[str, Any]:
     author = message.get("user") or message.get("username") or "bot"
     if str(author) not in people.known and isinstance(profile, dict):
         author = person_of(profile).name or author
-    said = message.get("text")
-    text = html.unescape(_MENTION.sub(in_words, said)) if isinstance(said, str) else ""
+    text = message.get("text")
+    text = html.unescape(_MENTION.sub(in_words, text)) if isinstance(text, str) else ""
     return {**message, "text": text, "user": author, "username": None}
 
 
@@ -146,33 +146,32 @@ def slack_messages(record: dict[str, Any]) -> dict[str, Any]:
     """An answer of Slack's API, or a channel of Slackdump."""
     people = Participants()
     people.learn(record)
-    told = []
+    messages = []
     for message in list_under(record, "messages"):
         if isinstance(message, dict):
             replies = message.get("slackdump_thread_replies") or ()
-            told.append({**_worded(message, people), "slackdump_thread_replies": None})
-            told += [_worded(r, people) for r in replies if isinstance(r, dict)]  # type: ignore[union-attr]
-    return {**record, "messages": told}
+            messages.append({**_worded(message, people), "slackdump_thread_replies": None})
+            messages += [_worded(r, people) for r in replies if isinstance(r, dict)]  # type: ignore[union-attr]
+    return {**record, "messages": messages}
 
 
 def edits(record: dict[str, Any]) -> dict[str, Any]:
     """Events of a Matrix room: what is edited has its last text, and people their names."""
     events: Any = record.get("messages") or record.get("chunk") or []
     texts, names = {}, {}
-    told = []
-    for event in (dict(event) for event in events if isinstance(event, dict)):
-        told.append(event)
+    messages = [dict(event) for event in events if isinstance(event, dict)]
+    for event in messages:
         content = _object(event.get("content"))
         relation = _object(content.get("m.relates_to"))
         if relation.get("rel_type") == "m.replace":
             texts[str(relation.get("event_id"))] = content.get("m.new_content")
             event["type"] = "edit"
         names[str(event.get("state_key"))] = content.get("displayname")
-    for event in told:
+    for event in messages:
         sender = str(event.get("sender") or "")
         event["sender"] = names.get(sender) or sender.partition(":")[0].lstrip("@")
         event["content"] = texts.get(str(event.get("event_id")), event.get("content"))
-    return {**record, "messages": told}
+    return {**record, "messages": messages}
 
 
 def branch(record: dict[str, Any]) -> dict[str, Any]:
@@ -241,8 +240,10 @@ def transcribe(record: dict[str, Any]) -> dict[str, Any]:
     segments = objects_under(labels, "segments") if labels else []
     items = chain.from_iterable(objects_under(segment, "items") for segment in segments)
     by_time = {str(item.get("start_time")): item.get("speaker_label") for item in items}
-    told = objects_under(results, "items")
-    words = [{"speaker_label": by_time.get(str(i.get("start_time"))), **i} for i in told]
+    words = [
+        {"speaker_label": by_time.get(str(item.get("start_time"))), **item}
+        for item in objects_under(results, "items")
+    ]
     return {**named, WORDS: words}
 
 
@@ -253,8 +254,8 @@ def watson(record: dict[str, Any]) -> dict[str, Any]:
     words = []
     for word in turns_at(record, "results.alternatives.0.timestamps") or []:
         parts = word if isinstance(word, list) else [word]
-        told = dict(zip(("word", "start", "end"), parts, strict=False))
-        words.append({**told, "speaker": by_time.get(str(told.get("start")))})
+        item = dict(zip(("word", "start", "end"), parts, strict=False))
+        words.append({**item, "speaker": by_time.get(str(item.get("start")))})
     return {WORDS: words}
 
 
@@ -312,8 +313,8 @@ def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> D
             other = address if named in (None, "", "null", "(Unknown)") else named
             speaker = "Me" if kind in ("2", "4", "5", "6") else other or address
             identity = source.stem if options.one_dialogue else f"{source.stem}:{address}"
-            said = Utterance(speaker, text, "", as_seconds(element.get("date")))
-            yield RoleMessage(identity, number, said)
+            utterance = Utterance(speaker, text, "", as_seconds(element.get("date")))
+            yield RoleMessage(identity, number, utterance)
 
     yield from group_messages(messages(), options, report)
 

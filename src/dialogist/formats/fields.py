@@ -17,6 +17,7 @@ from dialogist.formats.read_options import (
     ProblemReporter,
     ReadOptions,
     has_path,
+    value_at,
 )
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import counted, listed, word_set
@@ -80,21 +81,21 @@ def missing_key(key: str, record: Iterable[str]) -> BadRecord:
     return BadRecord(f"no key '{key}' (keys found: {shortlist(sorted(record), 12)})")
 
 
-def id_under(record: Record, key: str = "id") -> str:
+def id_under(record: Record, path: str = "id") -> str:
     """The record's own id (text, or a whole number), or an empty string."""
-    value = record.get(key)
+    value = value_at(record, path)
     if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
         return "" if value is None else str(value)
-    raise BadRecord(f"key '{key}' holds {json_kind(value)}, not an id")
+    raise BadRecord(f"key '{path}' holds {json_kind(value)}, not an id")
 
 
-def texts_under(record: Record, key: str) -> tuple[str, ...]:
-    """The texts under ``key``: a list of them, or a single one. Null means none."""
-    if key not in record:
-        raise missing_key(key, record)
-    value = record[key]
+def texts_under(record: Record, path: str) -> tuple[str, ...]:
+    """The texts under ``path``: a list of them, or a single one. Null means none."""
+    if not has_path(record, path):
+        raise missing_key(path, record)
+    value = value_at(record, path)
     values = value if isinstance(value, list) else [value]
-    return tuple(text_of_value(item, f"key '{key}'") for item in values if item is not None)
+    return tuple(text_of_value(item, f"key '{path}'") for item in values if item is not None)
 
 
 def list_under(record: Record, key: str) -> list[JSON]:

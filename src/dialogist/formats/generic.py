@@ -100,14 +100,14 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     if not ahead:
         return
     first = ahead[0].value
-    is_one = isinstance(first, dict) and is_message(first, reader.columns)
-    if isinstance(first, dict) and not is_one and not _holds_turns(first, reader):
+    is_by_message = isinstance(first, dict) and is_message(first, reader.columns)
+    if isinstance(first, dict) and not is_by_message and not _holds_turns(first, reader):
         ahead += islice(values, _AHEAD)
-        found = [value.value for value in ahead if isinstance(value.value, dict)]
-        has_messages = any(is_message(v, reader.columns) for v in found)
-        is_one = has_messages and not any(_holds_turns(v, reader) for v in found)
+        records = [value.value for value in ahead if isinstance(value.value, dict)]
+        has_messages = any(is_message(record, reader.columns) for record in records)
+        is_by_message = has_messages and not any(_holds_turns(r, reader) for r in records)
     values = chain(ahead, values)
-    if is_one:
+    if is_by_message:
         yield from _messages_in(values, source, options, selection, reader, report)
     elif options.one_dialogue and not ahead[0].alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
@@ -148,7 +148,7 @@ def turns_at(
 
     A step is a key, a place in a list, or ``*`` for all values; a list stands for all its items.
     """
-    found = None
+    empty = None
     for path in paths.split(" | "):
         values: list[Any] = [record]
         for step in path.split("."):
@@ -165,8 +165,8 @@ def turns_at(
         items = [*chain.from_iterable(lists)]
         if any(accepts(item) for item in items) if accepts else items:
             return items
-        found = items if lists else found
-    return found
+        empty = items if lists else empty
+    return empty
 
 
 def _as_list(value: Any) -> Any:
@@ -273,8 +273,8 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
         raise BadRecord(f"{len(channels)} channels and no utterances: ask for utterances=true")
     if is_spoken:
         value = [w for w in words if not program.tagged or _is_tagged(w)]
-        said = (unwrapped(t).get("transcript") for t in turns or () if isinstance(t, dict))
-        missing = sum(len(text.split()) for text in said if isinstance(text, str)) - len(value)
+        texts = (unwrapped(t).get("transcript") for t in turns or () if isinstance(t, dict))
+        missing = sum(len(text.split()) for text in texts if isinstance(text, str)) - len(value)
         reader.leave_out("words without a speaker", max(0, missing) * program.tagged)
     elif turns is None or not (turns or program.instead):
         record, key, value = _located(record, columns)
@@ -368,18 +368,14 @@ def _dialogue(
         extra = record.get("metadata")
         facts |= extra if isinstance(extra, dict) else {}
         facts |= {PROFILE: ignored} if ignored else {}
-    told = fields.require_text(utterances)
+    kept = fields.require_text(utterances)
     return Dialogue(
-        told,
-        id=id_under({identity: read_options.value_at(record, identity)}, identity)
-        if identity
-        else "",
-        references=fields.texts_under({summary: read_options.value_at(record, summary)}, summary)
-        if summary
-        else (),
+        kept,
+        id=id_under(record, identity),
+        references=fields.texts_under(record, summary) if summary else (),
         metadata=facts,
         profile=profile,
-        is_verbatim=len(turns) == len(told) and all(map(_holds, turns, told)),
+        is_verbatim=len(turns) == len(kept) and all(map(_holds, turns, kept)),
     )
 
 
@@ -390,13 +386,13 @@ def _holds(turn: Any, utterance: Utterance) -> bool:
 
 
 def id_refusal(
-    found: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
+    keys: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
-    """What to say if the ids of messages (``usual``, of keys ``found``) prove to be their own."""
+    """What to say if the ids of messages (``usual``, of their ``keys``) prove to be their own."""
     names = ("row", "row", "column") if is_table else ("record", "message", "key")
     record, message, place = names
     advice = (
-        f"({place}s found: {fields.shortlist(found)}); name the {place} with --column id=NAME, or "
+        f"({place}s found: {fields.shortlist(keys)}); name the {place} with --column id=NAME, or "
         "give --one-dialogue if the whole file is one dialogue"
     )
     if options.one_dialogue:
@@ -442,10 +438,8 @@ def _messages_in(
                 item = unwrapped(value)
                 if not selection.takes(item):
                     continue
-                found = read_options.value_at(item, key) if key else source.stem
-                identity = id_under(
-                    {key: found.get("id") if isinstance(found, dict) else found}, key
-                )
+                path = f"{key}.id" if isinstance(item.get(key), dict) else key
+                identity = id_under(item, path) if key else source.stem
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):

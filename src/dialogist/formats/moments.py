@@ -70,39 +70,39 @@ def times_of_stamps(stamps: Sequence[str], of_day: bool = False) -> list[float |
     only some have dates, the others are None.
     ``of_day``: "9:05" is an hour of a day, whatever the other stamps are.
     """
-    read = [_read(stamp[:_LONGEST]) for stamp in stamps]
-    clocks = [one.clock for one in read if one.clock]
-    halves = any(one.half for one in read)
+    parsed = [_parsed(stamp[:_LONGEST]) for stamp in stamps]
+    clocks = [parts.clock for parts in parsed if parts.clock]
+    halves = any(parts.half for parts in parsed)
     is_short = not of_day and not halves and _are_minutes(clocks)
-    doubtful = [one.numbers for one in read if one.numbers and not one.is_certain]
+    doubtful = [parts.numbers for parts in parsed if parts.numbers and not parts.is_certain]
     day_first = _is_day_first(doubtful, any(map(_AMERICAN.search, stamps[:_SAMPLE])))
-    has_days = any(one.numbers for one in read)
+    has_days = any(parts.numbers for parts in parsed)
     seconds: list[float | None] = []
     midnight = before = 0.0
-    for stamp, one in zip(stamps, read, strict=True):
-        span = None if of_day or one.numbers else _SPAN.fullmatch(stamp.strip())
+    for stamp, parts in zip(stamps, parsed, strict=True):
+        span = None if of_day or parts.numbers else _SPAN.fullmatch(stamp.strip())
         if span:  # "1m 3s", "63.25"
             hours, minutes, rest = (float(part or 0) for part in span.groups())
             seconds.append(3600 * hours + 60 * minutes + rest)
             continue
-        if one.numbers is None and (has_days or one.clock is None):  # of no day that is known
+        if parts.numbers is None and (has_days or parts.clock is None):  # of no day that is known
             seconds.append(None)
             continue
-        first, second, third = one.clock or (0, 0, 0.0)
-        if one.half:
-            first = first % 12 + 12 * (one.half == "p")
+        first, second, third = parts.clock or (0, 0, 0.0)
+        if parts.half:
+            first = first % 12 + 12 * (parts.half == "p")
         is_minute = is_short and third is None
         since = first * 60.0 + second if is_minute else first * 3600.0 + second * 60 + (third or 0)
-        day = _days(one, day_first)
+        day = _days(parts, day_first)
         if day is None:
             if of_day and before - since > _DAY / 2:
                 midnight += _DAY
             before = since
-        seconds.append(since + (midnight if day is None else day * _DAY - one.zone))
+        seconds.append(since + (midnight if day is None else day * _DAY - parts.zone))
     return seconds
 
 
-def _read(stamp: str) -> _Stamp:
+def _parsed(stamp: str) -> _Stamp:
     rest, numbers, is_certain = stamp, None, True
     if words := _WORDS.search(stamp):
         name = words["month"] or words["month_1"]
@@ -110,11 +110,11 @@ def _read(stamp: str) -> _Stamp:
         year, day = words["year"] or words["year_1"], words["day"] or words["day_1"]
         numbers = (_full(int(year)), month, int(day))
         rest = stamp.replace(words[0], words["clock"] or " ", 1)
-    elif found := _NUMBERS.search(stamp):
-        one, two, three = map(int, found.groups())
-        is_certain = len(found[1]) >= 3
-        numbers = (_full(one), two, three) if is_certain else (one, two, _full(three))
-        rest = stamp.replace(found[0], " ", 1)
+    elif digits := _NUMBERS.search(stamp):
+        first, second, third = map(int, digits.groups())
+        is_certain = len(digits[1]) >= 3
+        numbers = (_full(first), second, third) if is_certain else (first, second, _full(third))
+        rest = stamp.replace(digits[0], " ", 1)
     clock = _CLOCK.search(rest)
     half = "p" if _SECOND_HALF.search(rest) else "a" if _FIRST_HALF.search(rest) else ""
     zone = _ZONE.search(rest)
@@ -128,8 +128,8 @@ def _read(stamp: str) -> _Stamp:
     if clock["part"] and len(parts) == 2:
         parts = [0, *parts]  # "01:03.80" has no hours
     part = float(f"0.{clock['part'] or 0}")
-    third = parts[2] + part if len(parts) == 3 else None
-    return _Stamp(numbers, is_certain, (parts[0], parts[1], third), half, offset)
+    seconds = parts[2] + part if len(parts) == 3 else None
+    return _Stamp(numbers, is_certain, (parts[0], parts[1], seconds), half, offset)
 
 
 def _full(year: int) -> int:
@@ -145,8 +145,8 @@ def _are_minutes(clocks: Sequence[tuple[int, int, float | None]]) -> bool:
 
 def _is_day_first(dates: Sequence[tuple[int, int, int]], is_american: bool) -> bool:
     """Whether 3/7 is in July: some other date, or their order, says so, in doubt their look."""
-    if any(one > 12 for one, _, _ in dates) or any(two > 12 for _, two, _ in dates):
-        return any(one > 12 for one, _, _ in dates)
+    if any(first > 12 or second > 12 for first, second, _ in dates):
+        return any(first > 12 for first, _, _ in dates)
     turned = [(year, month, day) for day, month, year in dates]
     as_written = [(year, month, day) for month, day, year in dates]
     backward = [sum(a > b for a, b in pairwise(each)) for each in (turned, as_written)]

@@ -169,19 +169,19 @@ _SEEN = 2_000  # characters of a text that are looked at
 
 def report_of(dialogue: Dialogue, format: str, left_out: Mapping[str, int]) -> ReadReport:
     """What a reader of ``format`` made of a dialogue: what was left out, and what looks misread."""
-    said = sum(bool(u.text.strip()) for u in dialogue.utterances)
+    count = sum(bool(u.text.strip()) for u in dialogue.utterances)
     texts = [u.text[:_SEEN] for u in dialogue.utterances]
     names = Counter(u.speaker for u in dialogue.utterances if u.speaker)
     remedy = "--column speaker=KEY names the key or column, --input-format another format"
     warnings = []
-    if said == 1 and len(texts[0].split()) > _LONG:
+    if count == 1 and len(texts[0].split()) > _LONG:
         warnings.append(f"the whole file is one utterance: if it has turns, {remedy}")
-    elif said > 2 and not names:
+    elif count > 2 and not names:
         warnings.append(f"no speaker is named: if the file names them, {remedy}")
-    elif said > 3 and len(names) == 1:
+    elif count > 3 and len(names) == 1:
         warnings.append(f"only one speaker is named: if there are more, {remedy}")
     clocks = sum(bool(_CLOCK.search(text)) for text in texts)
-    if clocks > 1 and 5 * clocks >= said:
+    if clocks > 1 and 5 * clocks >= count:
         warnings.append(
             f"{counted(clocks, 'texts')} with a clock alone on a line: times may be read as words; "
             "--input-format names another format"
@@ -189,10 +189,10 @@ def report_of(dialogue: Dialogue, format: str, left_out: Mapping[str, int]) -> R
     if any(map(_CODE.search, texts)):
         what = "a text holds JSON, timings or header lines"
         warnings.append(f"{what}: --input-format names another format")
-    if any(count == 1 and name.lower() in HEADER_WORDS for name, count in names.items()):
+    if any(times == 1 and name.lower() in HEADER_WORDS for name, times in names.items()):
         what = "a speaker that speaks once looks like a header"
         warnings.append(f"{what}: remove the lines above the dialogue")
-    return ReadReport(format, said, len(dialogue.speakers), dict(left_out), tuple(warnings))
+    return ReadReport(format, count, len(dialogue.speakers), dict(left_out), tuple(warnings))
 
 
 def told_left_out(left_out: Mapping[str, int]) -> str:
@@ -206,21 +206,21 @@ def reported(
     dialogues: Iterator[Dialogue], name: str, report: ProblemReporter
 ) -> Iterator[Dialogue]:
     """The dialogues with what is said of their reading; the notes behind the last sum it up."""
-    count = said = speakers = 0
+    count = utterances = 0
     left_out: Counter[str] = Counter()
     warnings: Counter[str] = Counter()
     for dialogue in map(repaired, dialogues):
         reading = report_of(dialogue, name, report.left_out)
         report.left_out.clear()
-        count, said, speakers = count + 1, said + reading.utterances, reading.speakers
+        count, utterances = count + 1, utterances + reading.utterances
         left_out.update(reading.left_out)
         warnings.update(reading.warnings)
         yield replace(dialogue, reading=reading)
     if count:
-        told, alone = counted(said, "utterances"), counted(speakers, "speakers")
-        told = f"{told}, {alone}" if count == 1 else f"{counted(count, 'dialogues')}, {told}"
+        spoken, people = counted(utterances, "utterances"), counted(reading.speakers, "speakers")
+        amount = f"{spoken}, {people}" if count == 1 else f"{counted(count, 'dialogues')}, {spoken}"
         left_out += report.left_out
-        report.note(f"read as {name}: {told}{told_left_out(left_out) if left_out else ''}")
+        report.note(f"read as {name}: {amount}{told_left_out(left_out) if left_out else ''}")
     for warning, times in warnings.items():
         more = f" (in {counted(times, 'dialogues')})" if times > 1 else ""
         report.note(f"warning: {warning}{more}")
@@ -234,9 +234,11 @@ def repaired(dialogue: Dialogue) -> Dialogue:
     """The dialogue with ``cafÃ©`` put right: what is UTF-8 from end to end, taken for bytes."""
     if not any(_TWICE.search(u.text) or _TWICE.search(u.speaker) for u in dialogue.utterances):
         return dialogue
-    said = dialogue.utterances
-    right = [replace(u, speaker=_repaired(u.speaker), text=_repaired(u.text)) for u in said]
-    return replace(dialogue, utterances=tuple(right), is_verbatim=False)
+    utterances = tuple(
+        replace(u, speaker=_repaired(u.speaker), text=_repaired(u.text))
+        for u in dialogue.utterances
+    )
+    return replace(dialogue, utterances=utterances, is_verbatim=False)
 
 
 def _repaired(text: str) -> str:
