@@ -91,7 +91,7 @@ class SummaryWork:
 def packed(item: SourceItem) -> bytes:
     """An item as a line of JSON without its end; references are left out, nothing reads them."""
     if isinstance(item, ReadProblem):
-        values: list[Any] = [place_of(item), item.reason]
+        values: list[Any] = [item.place, item.reason]  # its place is its id
     else:
         turns = [[u.speaker, u.text, u.role, u.start, u.end] for u in item.utterances]
         reading = to_json(item.reading) if item.reading is not None else None
@@ -109,11 +109,6 @@ def unpacked(line: bytes) -> Dialogue | Summary:
     report = ReadReport(**{**reading, "warnings": tuple(reading["warnings"])}) if reading else None
     utterances = tuple(Utterance(*turn) for turn in turns)
     return Dialogue(utterances, id, (), metadata, profile, is_verbatim, report)
-
-
-def place_of(problem: ReadProblem) -> str:
-    """Where a record that cannot be read stands, which is its id: ``calls.jsonl:17``."""
-    return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
 def record_line(values: Mapping[str, Any]) -> RecordLine:

@@ -28,7 +28,6 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
-NO_MARKS: Mapping[str, str] = MappingProxyType({})
 TIME_MARK, END_MARK = "\x01", "\x04"
 # "Best regards," and at most so many short lines below; "-- "; "Sent from my phone".
 _MOST_BELOW, _FURTHEST, _WIDEST = 8, 30, 80
@@ -74,7 +73,7 @@ def without_signature(text: str, name: str = "") -> str:
     return text if body.strip() == text.strip() else body
 
 
-def from_html(text: str, marks: Mapping[str, str] = NO_MARKS) -> str:
+def from_html(text: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
     """The text of HTML, a line for each block.
 
     ``marks``: what to put before elements of a class or name; `END_MARK` stands behind them.

@@ -84,9 +84,13 @@ class ReadProblem:
     line: int
     reason: str
 
+    @property
+    def place(self) -> str:
+        """Where it stands: ``calls.jsonl:17``."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.reason}"
+        return f"{self.place}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

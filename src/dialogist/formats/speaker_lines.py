@@ -31,9 +31,6 @@ _SHORT = 3
 _HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
 
-NOBODY: Mapping[str, int] = MappingProxyType({})
-
-
 Guess: TypeAlias = tuple[str, str]
 """What could be a speaker's name at the start of a line, and the text behind it."""
 
@@ -47,7 +44,9 @@ class _Line(NamedTuple):
 
 
 def named_lines(
-    lines: Iterable[str], may_be_short: bool = False, others: Mapping[str, int] = NOBODY
+    lines: Iterable[str],
+    may_be_short: bool = False,
+    others: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Utterance]:
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
