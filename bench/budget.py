@@ -125,23 +125,13 @@ def _pages() -> list[Path]:
 
 def _patterns(tree: ast.Module) -> int:
     """Calls of ``re`` that hold a pattern."""
-    uses = {
-        "compile",
-        "match",
-        "search",
-        "fullmatch",
-        "sub",
-        "split",
-        "findall",
-        "finditer",
-        "subn",
-    }
+    uses = re.compile("compile|match|search|fullmatch|sub|split|findall|finditer|subn")
     return sum(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == "re"
-        and node.func.attr in uses
+        and uses.fullmatch(node.func.attr) is not None
         for node in ast.walk(tree)
     )
 

@@ -102,21 +102,14 @@ READ = {
 def readiness() -> Iterator[str]:
     """How well what is called ready would be filed."""
     sets = results("readiness")["sets"]
-    head = (
-        "highlights of",
-        "verdicts",
-        "filed",
-        "area under the ROC curve",
-        "called ready",
-        "of these filed",
-    )
     rows = []
     for name, title in READ.items():
-        one = sets[name]
-        told = [one[key] for key in ("filed", "called ready", "of these filed")]
-        shares = ["" if share is None else f"{share:.0%}" for share in told]
-        rows.append([title, str(one["verdicts"]), shares[0], f"{one['area']:.2f}", *shares[1:]])
-    return table(head, rows)
+        read = sets[name]
+        shares = [read[key] for key in ("filed", "called ready", "of these filed")]
+        filed, *called = ("" if share is None else f"{share:.0%}" for share in shares)
+        rows.append([title, str(read["verdicts"]), filed, f"{read['area']:.2f}", *called])
+    head = ("highlights of", "verdicts", "filed", "area under the ROC curve")
+    return table((*head, "called ready", "of these filed"), rows)
 
 
 def figures(name: str) -> Any:
@@ -218,17 +211,15 @@ def planted() -> Iterator[str]:
 
 def throughput() -> Iterator[str]:
     """A batch through a language model beside a bare client, and again with a warm cache."""
-    told = figures("writers-throughput")
-    rows = [
-        ["bare asynchronous client", f"{told['batch_requests']}", f"{told['bare_seconds']:.1f} s"],
-        [
-            "`dialogist batch`, first request to last answer",
-            f"{told['batch_requests']}",
-            f"{told['bare_seconds'] / told['ratio']:.1f} s",
-        ],
-        ["the whole command", f"{told['batch_requests']}", f"{told['batch_seconds']:.1f} s"],
-        ["the same batch again", f"{told['again_requests']}", f"{told['again_seconds']:.1f} s"],
+    measured = figures("writers-throughput")
+    first, bare = measured["batch_requests"], measured["bare_seconds"]
+    trials = [
+        ("bare asynchronous client", first, bare),
+        ("`dialogist batch`, first request to last answer", first, bare / measured["ratio"]),
+        ("the whole command", first, measured["batch_seconds"]),
+        ("the same batch again", measured["again_requests"], measured["again_seconds"]),
     ]
+    rows = [[name, f"{requests}", f"{seconds:.1f} s"] for name, requests, seconds in trials]
     return table(["", "requests", "time"], rows)
 
 
@@ -268,11 +259,8 @@ def finetune() -> Iterator[str]:
     """What fine-tuning MiniLM on the chats of TweetSumm gave."""
     measured = results("finetune-tweetsumm")["minilm"]
     rows = []
-    for label, when in (
-        ("first three sentences", "first_three_sentences"),
-        ("fine-tuned", "fine_tuned"),
-    ):
-        scores = measured[when]
+    for label in ("first three sentences", "fine-tuned"):
+        scores = measured[re.sub(r"\W", "_", label)]
         rows.append([label, *(f"{scores[kind]:.1f}" for kind in ("rouge1", "rouge2", "rougeL"))])
     return table(["", "ROUGE-1", "ROUGE-2", "ROUGE-L"], rows)
 

@@ -47,30 +47,25 @@ def measured(dialogues: Sequence[MarkedDialogue], network: Network, share: float
     covered: list[float] = []
     marks, stale, alone, half = [], [], [], []
     words = 0
-    for one in dialogues:
-        filed = section_network().read(one.reading)
-        worth = network.worth(one.reading, filed.candidates)
-        highlights = select(one.reading, worth, filed, int(share * one.words))
+    for dialogue in dialogues:
+        reading = dialogue.reading
+        filed = section_network().read(reading)
+        worth = network.worth(reading, filed.candidates)
+        highlights = select(reading, worth, filed, int(share * dialogue.words))
         units = {i for highlight in highlights for i in highlight.units}
-        terms = {term for i in units for term in one.reading.terms[i]}
-        own = [fact.covered(terms) for fact in one.facts]
-        covered += own
-        marks += [holds(fact.spans, units) for fact in one.facts]
-        stale += [holds(span, units) for span in one.stale]
-        alone += [holds(span, units) and not _answered(one, span, units) for span in one.stale]
-        half.append(2 * np.interp(own, SHARE_OF_WORDS, FOUND).sum() >= len(own))
+        terms = {term for i in units for term in reading.terms[i]}
+        facts = [fact.covered(terms) for fact in dialogue.facts]
+        covered += facts
+        marks += [holds(fact.spans, units) for fact in dialogue.facts]
+        held = [span for span in dialogue.stale if holds(span, units)]
+        stale += [span in held for span in dialogue.stale]
+        alone += [span in held and not _answered(dialogue, span, units) for span in dialogue.stale]
+        half.append(2 * np.interp(facts, SHARE_OF_WORDS, FOUND).sum() >= len(facts))
         words += sum(highlight.words for highlight in highlights)
-    found, strictly = (
-        float(np.interp(covered, SHARE_OF_WORDS, curve).mean()) for curve in (FOUND, FOUND_WHOLE)
-    )
-    said = max(1, sum(one.words for one in dialogues))
-    return Held(
-        found, strictly, _share(marks), _share(stale), _share(alone), words / said, _share(half)
-    )
-
-
-def _share(held: Sequence[bool]) -> float:
-    return sum(held) / max(1, len(held))
+    found, strictly = (np.interp(covered, SHARE_OF_WORDS, curve) for curve in (FOUND, FOUND_WHOLE))
+    shares = [float(np.mean(each or [0])) for each in (marks, stale, alone, half)]
+    spoken = max(1, sum(dialogue.words for dialogue in dialogues))
+    return Held(found.mean(), strictly.mean(), *shares[:3], words / spoken, shares[3])
 
 
 def _answered(dialogue: MarkedDialogue, spans: Spans, units: set[int]) -> bool:

@@ -20,10 +20,7 @@ def summary_schema() -> dict[str, JSON]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "properties": {"schema_version": version, **properties},
-        "required": [
-            "schema_version",
-            *(name for name in properties if name != "reading"),
-        ],
+        "required": ["schema_version", *(name for name in properties if name != "reading")],
     }
 
 

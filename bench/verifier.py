@@ -15,7 +15,6 @@ import argparse
 import json
 import resource
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -24,12 +23,14 @@ from typing import Any, NamedTuple
 import matplotlib
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import mannwhitneyu
 
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.local_verifier import BUNDLED_VERIFIER, LABELS, LocalVerifier
 from dialogist.grounding.verification import SureRules
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Utterance
 from dialogist.writers import open_verifier, open_writer
+from dialogist_lab.asset_training import records_of
 from dialogist_lab.verifier.judged import VALIDATION, JudgedDialogue, JudgedStatement, read_judged
 
 RECORDINGS = Path("tests/recordings")
@@ -87,50 +88,38 @@ class Peer:
 
 def planted() -> Iterator[JudgedDialogue]:
     """The true and false statements of the recordings."""
-    dialogues, planted = (
-        [json.loads(line) for line in (RECORDINGS / name).read_text("utf-8").splitlines()]
-        for name in ("dialogues.jsonl", "planted.jsonl")
-    )
-    turns = {record["id"]: record["turns"] for record in dialogues}
-    for record in planted:
-        said = tuple(Utterance(*turn) for turn in turns[record["id"]])
-        yield JudgedDialogue(
-            Dialogue(said, id=record["id"]),
-            "planted",
-            tuple(
-                JudgedStatement(s["text"], tuple(n - 1 for n in s["lines"]), s["kind"])
-                for s in record["statements"]
-            ),
+    turns = {record["id"]: record["turns"] for record in records_of(RECORDINGS / "dialogues.jsonl")}
+    for record in records_of(RECORDINGS / "planted.jsonl"):
+        utterances = tuple(Utterance(*turn) for turn in turns[record["id"]])
+        statements = tuple(
+            JudgedStatement(s["text"], tuple(n - 1 for n in s["lines"]), s["kind"])
+            for s in record["statements"]
         )
+        yield JudgedDialogue(Dialogue(utterances, id=record["id"]), "planted", statements)
 
 
 def judged(
     verifier: LocalVerifier | Peer, dialogues: Sequence[JudgedDialogue], cited: bool
 ) -> Judged:
     """All statements of some dialogues."""
-    statements: list[JudgedStatement] = []
-    names, shown, chances, complaints = [], [], [], []
-    for one in dialogues:
-        rules = SureRules(one.dialogue.utterances)
-        claims = []
-        for s in one.statements:
-            found = find_evidence(one.dialogue, s.text, s.lines if cited else ())
-            claims.append((s.text, list(dict.fromkeys(e.utterance for e in found))))
-            complaints.append(len(rules.complaints(s.text)))
-        names += [one.dialogue.id] * len(claims)
-        statements += one.statements
-        shown += [lines for _, lines in claims]
-        chances += verifier.probabilities(one.dialogue, claims)[:, 0].tolist()
-    return Judged(names, statements, shown, np.array(chances), np.array(complaints, float))
+    rows = []
+    for dialogue, _, statements in dialogues:
+        rules, claims = SureRules(dialogue.utterances), []
+        for s in statements:
+            evidence = find_evidence(dialogue, s.text, s.lines if cited else ())
+            claims.append((s.text, list(dict.fromkeys(span.utterance for span in evidence))))
+        chances = verifier.probabilities(dialogue, claims)[:, 0]
+        for s, (text, lines), chance in zip(statements, claims, chances, strict=True):
+            rows.append((dialogue.id, s, lines, chance, float(len(rules.complaints(text)))))
+    names, statements, shown, chances, complaints = zip(*rows, strict=True)
+    return Judged([*names], [*statements], [*shown], np.array(chances), np.array(complaints))
 
 
 def area(true: Floats, false: Floats) -> float:
     """Under the ROC curve: how often a true one has the greater chance; a tie is half."""
     if not len(true) or not len(false):
         return float("nan")
-    ordered = np.sort(false)
-    below = np.searchsorted(ordered, true) + np.searchsorted(ordered, true, side="right")
-    return float(below.mean() / 2 / len(false))
+    return float(mannwhitneyu(true, false).statistic / len(true) / len(false))
 
 
 def figures(found: Judged, verifier: LocalVerifier | Peer) -> dict[str, Any]:
@@ -249,26 +238,20 @@ def main() -> None:
     parser.add_argument("--cited", action="store_true", help="give the lines that writers cite")
     parser.add_argument("--no-store", action="store_true")
     arguments = parser.parse_args()
-    files = sorted(Path("corpus/statements").glob("w*.jsonl"))
-    known = [
-        one
-        for one in read_judged(files, Path("corpus"), arguments.data)
-        if one.writer in VALIDATION
-    ]
-    small = [
-        one
-        for one in read_judged(
-            [Path("corpus/statements/small.jsonl")], Path("corpus"), arguments.data
+    corpus, folder = Path("corpus"), Path("corpus/statements")
+    known, small = (
+        [each for each in read_judged(files, corpus, arguments.data) if wanted(each.writer)]
+        for files, wanted in (
+            (sorted(folder.glob("w*.jsonl")), VALIDATION.__contains__),
+            ([folder / "small.jsonl"], lambda writer: writer.endswith("-validation")),
         )
-        if one.writer.endswith("-validation")
-    ]
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     named = arguments.verifier
     verifier = Peer(named) if ":" in named else LocalVerifier(Path(named or BUNDLED_VERIFIER))
     milliseconds = speed(verifier, known)
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    groups: dict[str, Sequence[JudgedDialogue]] = defaultdict(list)
-    groups |= {"other writers": known, "planted": list(planted()), "small models": small}
+    groups = {"other writers": known, "planted": list(planted()), "small models": small}
     sets = {
         name: judged(verifier, group, arguments.cited) for name, group in groups.items() if group
     }
