@@ -1,13 +1,12 @@
 """Fine-tuning: pretrained networks as generators, and the command from rows to a table."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tokenizers
 import torch
+from tests.lab_engine.samples import invoke
 from tokenizers import models, normalizers, pre_tokenizers
-from typer.testing import CliRunner
 
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.formats.fields import dialogue_to_line
@@ -135,19 +134,11 @@ def test_an_encoder_shares_its_table_and_learns_slowly(tmp_path: Path) -> None:
     assert names == {name for name, _ in model.named_parameters() if "network.encoder" in name}
 
 
-def run(*arguments: object) -> Any:
-    import typer
-
-    app = typer.Typer()
-    app.command()(finetune)
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
-
-
 def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "rows.jsonl", [*rows(14), Dialogue(rows(1)[0].utterances, "bare")])
     output = tmp_path / "run"
     command = (data, "-o", output, "--base", base, "--epochs", 1, "--threads", 1)
-    result = run(*command)
+    result = invoke(finetune, *command)
     assert result.exit_code == 0, result.output
     assert "1 records without a summary, or unreadable, left out" in result.stderr
     assert ("| before |" in result.stdout) == (base.name != "bert")
@@ -160,12 +151,12 @@ def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path) -> None:
     assert {m.weights.shape[2] for m in trace.maps if m.columns == "source"} == {len(trace.source)}
     assert ("pointer" in {m.name for m in trace.maps}) == (base.name == "bert")
     weights = (output / "model.safetensors").read_bytes()
-    assert run(*command).exit_code == 0  # it is done: the same again
+    assert invoke(finetune, *command).exit_code == 0  # it is done: the same again
     assert (output / "model.safetensors").read_bytes() == weights
     other = write(tmp_path / "other.jsonl", rows(14, start=50))
-    refused = run(other, "-o", output, "--base", base, "--epochs", 1)
+    refused = invoke(finetune, other, "-o", output, "--base", base, "--epochs", 1)
     assert "holds a fine-tuning on other data" in str(refused.exception)
-    further = run(data, "-o", tmp_path / "second", "--base", output, "--epochs", 1)
+    further = invoke(finetune, data, "-o", tmp_path / "second", "--base", output, "--epochs", 1)
     assert further.exit_code == 0, further.exception
     assert "| before |" in further.stdout
 
@@ -204,7 +195,7 @@ def test_what_a_person_can_get_wrong(arguments: list[str], message: str, tmp_pat
     few = write(tmp_path / "few.jsonl", rows(14))  # the same as what is to be learned from
     places = {"EMPTY": tmp_path / "empty", "FEW": few, "BERT": tmp_path}
     given = [str(places.get(argument, argument)) for argument in arguments]
-    result = run(data, "-o", tmp_path / "run", *given)
+    result = invoke(finetune, data, "-o", tmp_path / "run", *given)
     assert isinstance(result.exception, DialogistError)
     assert message in str(result.exception)
     assert "\n" not in str(result.exception)

@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-import typer
 from safetensors.torch import load_file
-from typer.testing import CliRunner
+from tests.lab_engine.samples import invoke, train_quietly
 
 from dialogist.config import read_yaml
 from dialogist.errors import DataError
@@ -20,23 +18,17 @@ from dialogist_lab.evaluate_command import evaluate
 from dialogist_lab.recipe import Recipe, bundled_recipes, read_recipe
 from dialogist_lab.synth.script_dialogue import generate_pairs
 from dialogist_lab.train_command import explain, reproduce
-from dialogist_lab.train_run import TEACHING, ProgressLines, TrainedModel, train_recipe
-
-
-def run(command: Any, *arguments: object) -> Any:
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+from dialogist_lab.train_run import TEACHING, TrainedModel
 
 
 def test_synth_writes_lines_or_a_file(tmp_path: Path) -> None:
-    printed = run(synth, "--pairs", 3, "--seed", 3, "--split", "dev")
+    printed = invoke(synth, "--pairs", 3, "--seed", 3, "--split", "dev")
     ids = [json.loads(line)["id"] for line in printed.stdout.splitlines()]
     assert ids == [f"synth-en-3-dev-{n}" for n in range(3)]
     file = tmp_path / "new" / "pairs.jsonl"
     command = (synth, "--pairs", 3, "--seed", 3, "--split", "dev", "-o", file)
-    assert run(*command).exit_code == 0
-    assert run(*command).exit_code == 0  # a file is replaced
+    assert invoke(*command).exit_code == 0
+    assert invoke(*command).exit_code == 0  # a file is replaced
     assert file.read_text() == printed.stdout
     assert [path.name for path in file.parent.iterdir()] == ["pairs.jsonl"]
 
@@ -44,22 +36,22 @@ def test_synth_writes_lines_or_a_file(tmp_path: Path) -> None:
 def test_vectors_are_read_by_a_recipe(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     data, output = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
-    run(synth, "--pairs", 30, "-o", data)
-    result = run(vectors, data, "-o", output, "--width", 8, "--epochs", 1)
+    invoke(synth, "--pairs", 30, "-o", data)
+    result = invoke(vectors, data, "-o", output, "--width", 8, "--epochs", 1)
     assert result.exit_code == 0, result.exception
     rows = output.read_text().splitlines()
     assert f"{len(rows) - 1} words of 8 numbers each" in result.stdout
     assert {len(row.split(" ")) for row in rows[1:]} == {9}
     again = tmp_path / "again.txt"
-    run(vectors, data, "-o", again, "--width", 8, "--epochs", 1)
+    invoke(vectors, data, "-o", again, "--width", 8, "--epochs", 1)
     assert again.read_text() == output.read_text()
-    none = run(vectors, data, "-o", again, "--min-count", 10_000)
+    none = invoke(vectors, data, "-o", again, "--min-count", 10_000)
     assert isinstance(none.exception, DataError)
 
 
 def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
     data, model = tmp_path / "pairs.jsonl", tmp_path / "run"
-    run(synth, "--pairs", 12, "-o", data)
+    invoke(synth, "--pairs", 12, "-o", data)
     values = {
         "name": "small",
         "data": {"train": [{"path": "pairs.jsonl"}]},
@@ -68,25 +60,25 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
         "training": {"epochs": 1, "max_steps": 2},
         "decoding": {"strategy": "greedy", "max_tokens": 5},
     }
-    train_recipe(
-        Recipe.parse(values), tmp_path, model, torch.device("cpu"), ProgressLines(quiet=True)
-    )
+    train_quietly(Recipe.parse(values), tmp_path, model)
     page, plain = tmp_path / "page.html", tmp_path / "trace.json"
-    assert run(explain, data, "-m", model, "-o", page).exit_code == 0
-    assert run(explain, data, "-m", model, "-o", plain, "--id", "synth-en-1-train-3").exit_code == 0
+    assert invoke(explain, data, "-m", model, "-o", page).exit_code == 0
+    assert (
+        invoke(explain, data, "-m", model, "-o", plain, "--id", "synth-en-1-train-3").exit_code == 0
+    )
     trace = json.loads(plain.read_text())
     assert trace["id"] == "synth-en-1-train-3"
     names = {attention["name"] for attention in trace["maps"]}
     assert {"encoder_layer1_self_att", "decoder_layer1_block2_decenc_att", "pointer"} <= names
     assert '"id": "synth-en-1-train-0"' in page.read_text()
     assert "http" not in page.read_text()  # it loads and sends nothing
-    taught = run(explain, data, "-o", plain)  # without a model, the teaching one
+    taught = invoke(explain, data, "-o", plain)  # without a model, the teaching one
     assert taught.exit_code == 0, taught.exception
     assert "a teaching model" in taught.stderr
     trace = json.loads(plain.read_text())
     assert trace["model"] == "kdd-leader-pointer-writer"
     assert trace["key_points"][0]["text"] == "Question description"
-    missing = run(explain, data, "-m", model, "-o", page, "--id", "nobody")
+    missing = invoke(explain, data, "-m", model, "-o", page, "--id", "nobody")
     assert "no dialogue of the id 'nobody'" in str(missing.exception)
 
 
@@ -105,10 +97,10 @@ def test_the_teaching_model_plans_copies_and_is_grounded() -> None:
 
 def test_a_run_is_measured_by_its_own_words_and_key_points(tmp_path: Path) -> None:
     data, card = tmp_path / "dev.jsonl", tmp_path / "card.json"
-    run(synth, "--pairs", 12, "--split", "dev", "-o", data)
+    invoke(synth, "--pairs", 12, "--split", "dev", "-o", data)
     kept = tmp_path / "kept.jsonl"
     words = (evaluate, TEACHING, data, "--pack", "customer-service-en", "--predictions", kept)
-    done = run(*words, "--metrics", "rouge", "--no-floors", "-o", card)
+    done = invoke(*words, "--metrics", "rouge", "--no-floors", "-o", card)
     assert done.exit_code == 0, done.exception
     figures = json.loads(card.read_text())["rows"][0]["figures"]
     assert figures["key_points.rougeL.f1"]["figure"] > 80  # one a text, not one a sentence
@@ -172,12 +164,12 @@ def test_reproduce_fills_the_pretrained_rows_where_the_weights_are(tmp_path: Pat
     )
     command = (reproduce, "xsum-pretrained", "--small", "--data", tmp_path, "-o", tmp_path / "out")
     command += ("--quiet", "--set", "decoding={strategy: greedy, max_tokens: 4}")
-    missing = str(run(*command).exception)
+    missing = str(invoke(*command).exception)
     assert "google/flan-t5-small" in missing
     assert "--allow-network" in missing
     for kind, name in (("T5", "flan-t5-small"), ("Pegasus", "pegasus-xsum")):
         save_summarizer(kind, tmp_path / "google" / name, tmp_path / "text")
-    done = run(*command)
+    done = invoke(*command)
     assert done.exit_code == 0, done.exception
     table = (tmp_path / "out" / "table.md").read_text()
     for name, theirs in (("flan-t5-small", "27.7"), ("flan-t5-small-finetuned", "33.1")):
@@ -206,13 +198,13 @@ def test_reproduce_puts_the_papers_figures_beside(tmp_path: Path) -> None:
         (tmp_path / "dialogsum" / f"{split}.jsonl").write_text(lines)
     place = ("--data", tmp_path, "--output", tmp_path / "out", "--quiet")
     command = (reproduce, "dialogsum-report-1", "--small", *place, "--set", "training.epochs=2")
-    first = run(*command)
+    first = invoke(*command)
     assert first.exit_code == 0, first.exception
     table = (tmp_path / "out" / "table.md").read_text()
     assert "| dialogsum-report-1 | 7.58 to 2.98; 88.7 / 84.6 / 86.7 (test) |" in table
     assert (tmp_path / "out" / "figures" / "learning.png").exists()
     assert "a minute or two" in first.stderr
     log = (tmp_path / "out" / "dialogsum-report-1" / "log.jsonl").read_text()
-    assert run(*command).stdout == first.stdout  # what is there is kept
+    assert invoke(*command).stdout == first.stdout  # what is there is kept
     assert (tmp_path / "out" / "dialogsum-report-1" / "log.jsonl").read_text() == log
-    assert "did you mean 'kdd'" in str(run(reproduce, "kd").exception)
+    assert "did you mean 'kdd'" in str(invoke(reproduce, "kd").exception)

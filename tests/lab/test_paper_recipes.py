@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.lab_engine.samples import train_quietly
 
 from dialogist.errors import ConfigError
 from dialogist.formats.fields import dialogue_to_line
@@ -12,7 +13,7 @@ from dialogist.records import Dialogue, Utterance
 from dialogist_lab.attention_trace import trace_dialogue, trace_page
 from dialogist_lab.recipe import bundled_recipes, read_recipe
 from dialogist_lab.synth.script_dialogue import generate_pairs
-from dialogist_lab.train_run import ProgressLines, TrainedModel, train_recipe
+from dialogist_lab.train_run import TrainedModel
 
 NAMES = [name for name in bundled_recipes() if name.startswith(("dialogsum", "kdd", "xsum"))]
 SMALL: dict[str, list[str]] = {
@@ -67,17 +68,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_trains_and_writes(name: str, data: Any, tmp_path: Any) -> None:
-    device = torch.device("cpu")
     settings = small(name, data)
     if read_recipe(name).continues is not None:
         before = tmp_path / "before"
         first = read_recipe(
             str(read_recipe(name).continues), small("kdd-leader-pointer-writer", data)
         )
-        train_recipe(first, data, before, device, ProgressLines(quiet=True))
+        train_quietly(first, data, before)
         settings.append(f"start={before}")
     run = tmp_path / "run"
-    train_recipe(read_recipe(name, settings), data, run, device, ProgressLines(quiet=True))
+    train_quietly(read_recipe(name, settings), data, run)
     records = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     [epoch] = [record for record in records if record["kind"] == "epoch"]
     assert epoch["train_loss"] > 0 or name.endswith("-rl")
@@ -132,7 +132,7 @@ def test_a_trace_tells_what_was_copied(data: Any, tmp_path: Any) -> None:
     """Names and values in place of masks; a text cannot end the page's script."""
     name = "kdd-leader-pointer-writer"
     recipe = read_recipe(name, small(name, data))
-    train_recipe(recipe, data, tmp_path, torch.device("cpu"), ProgressLines(quiet=True))
+    train_quietly(recipe, data, tmp_path)
     turns = (Utterance("Ann", "My order is 1234567890123456. </script>", "user"),)
     trace = trace_dialogue(TrainedModel.load(tmp_path), Dialogue(turns, "one"))
     assert "1234567890123456" in "".join(trace.source)

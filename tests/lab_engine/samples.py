@@ -1,14 +1,20 @@
-"""Small models, batches and pairs."""
+"""Small models, batches and pairs; trainings and commands as the tests start them."""
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+import typer
+from typer.testing import CliRunner, Result
 
 from dialogist_lab.data.batching import EncodedPair, TrainingData
 from dialogist_lab.decoding import Symbols
 from dialogist_lab.models.transformer import Transformer, TransformerConfig
+from dialogist_lab.recipe import Recipe
+from dialogist_lab.train_run import train_recipe
+from dialogist_lab.training.run_tracking import ProgressLines
 
 SYMBOLS = Symbols(pad=0, unk=1, bos=2, eos=3, size=40)
 SMALL = {
@@ -47,3 +53,14 @@ def copying_pairs(count: int, seed: int = 1) -> list[EncodedPair]:
 
 def copying_data(count: int, seed: int = 1) -> TrainingData:
     return TrainingData(copying_pairs(count, seed), SYMBOLS)
+
+
+def train_quietly(recipe: Recipe, data: Path, run: Path, resume: bool = False) -> None:
+    train_recipe(recipe, data, run, torch.device("cpu"), ProgressLines(quiet=True), resume)
+
+
+def invoke(command: Any, *arguments: object) -> Result:
+    """One command as a person calls it; its errors are in the result."""
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, list(map(str, arguments)))

@@ -10,8 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch
-import typer
-from typer.testing import CliRunner
+from tests.lab_engine.samples import invoke, train_quietly
 
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.formats import read_dialogues
@@ -22,28 +21,17 @@ from dialogist_lab.recipe import read_recipe
 from dialogist_lab.train_run import ProgressLines, TrainedModel, open_run, train_recipe
 
 WriteRecipe = Callable[..., Path]
-app = typer.Typer()
-app.command("train")(train_command.train)
-app.command("list")(train_command.list_recipes)
-app.command("show")(train_command.show_recipe)
-app.command("find-rate")(train_command.find_rate)
-app.command("init")(train_command.init_recipe)
-app.command("split")(data_commands.split)
-app.command("stats")(data_commands.stats)
 
 
-def call(*arguments: object) -> str:
+def call(command: Any, *arguments: object) -> str:
     """The output of a command that must not fail."""
-    outcome = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert outcome.exit_code == 0, outcome.output
+    outcome = invoke(command, *arguments)
+    assert outcome.exit_code == 0, outcome.exception
     return outcome.output
 
 
 def run(recipe: Path, data: Path, folder: Path, *settings: str, resume: bool = False) -> None:
-    device = torch.device("cpu")
-    train_recipe(
-        read_recipe(str(recipe), settings), data, folder, device, ProgressLines(True), resume
-    )
+    train_quietly(read_recipe(str(recipe), settings), data, folder, resume)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +61,7 @@ def test_from_a_recipe_to_summaries(
     """A network of 20,000 weights learns four dialogues by heart."""
     recipe, folder = write_recipe(), tmp_path / "run"
     settings = ("--set", "training.epochs=25", "--threads", "1", "--quiet")
-    said = call("train", recipe, "--data", data_folder, "--output", folder, *settings)
+    said = call(train_command.train, recipe, "--data", data_folder, "--output", folder, *settings)
     assert said.strip() == str(folder)
     names = {"config.yaml", "tokenizer.json", "model.safetensors", "log.jsonl"}
     assert names <= {path.name for path in folder.iterdir()}
@@ -165,7 +153,9 @@ def test_a_run_can_be_looked_into_while_it_learns(
 
 
 def test_a_rate_is_found(write_recipe: WriteRecipe, data_folder: Path) -> None:
-    told = call("find-rate", write_recipe(), "--data", data_folder, "--updates", 60, "--quiet")
+    told = call(
+        train_command.find_rate, write_recipe(), "--data", data_folder, "--updates", 60, "--quiet"
+    )
     rates = [float(line.split()[0]) for line in told.splitlines()[:-1]]
     assert rates == sorted(rates)
     assert rates[-1] > 1e5 * rates[0]
@@ -188,7 +178,7 @@ def test_a_program_draws_the_figures_and_sees_no_text(
 ) -> None:
     told, place = MagicMock(), ("--data", data_folder, "--output", tmp_path / "run")
     monkeypatch.setitem(sys.modules, client, told)
-    call("train", write_recipe(), *place, "--log", program, "--quiet")
+    call(train_command.train, write_recipe(), *place, "--log", program, "--quiet")
     calls = str(told.mock_calls)
     assert "dev_rougeL" in calls
     assert "learning_rate" in calls
@@ -196,7 +186,7 @@ def test_a_program_draws_the_figures_and_sees_no_text(
     assert calls.rstrip(")]").endswith(("close(", "end_run(", "finish("))
     assert program != "wandb" or "mode='offline'" in calls
     monkeypatch.setitem(sys.modules, client, None)
-    outcome = CliRunner().invoke(app, ["train", str(write_recipe()), "--log", program])
+    outcome = invoke(train_command.train, write_recipe(), "--log", program)
     assert f"--log {program}: pip install {program}" in str(outcome.exception)
 
 
@@ -226,11 +216,11 @@ def test_bad_records_and_excluded_ones_are_left_out(
 
 
 def test_recipes_are_listed_shown_and_begun(tmp_path: Path) -> None:
-    assert "dialogsum-small" in call("list")
-    shown = call("show", "dialogsum-report-1", "--set", "training.epochs=7")
+    assert "dialogsum-small" in call(train_command.list_recipes)
+    shown = call(train_command.show_recipe, "dialogsum-report-1", "--set", "training.epochs=7")
     assert "epochs: 7" in shown
     path = tmp_path / "mine.yaml"
-    call("init", path)
+    call(train_command.init_recipe, path)
     assert read_recipe(str(path)).model.kind == "transformer"
 
 
@@ -243,7 +233,7 @@ def test_a_split_keeps_copies_together(tmp_path: Path) -> None:
             rows.append({"id": f"{i}-{copy}", "turns": [["Ann", said]], "summary": "s"})
     file = tmp_path / "all.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    call("split", file, "--output", tmp_path / "parts", "--shares", "train=0.5,dev=0.5")
+    call(data_commands.split, file, "--output", tmp_path / "parts", "--shares", "train=0.5,dev=0.5")
     parts = [
         {d.id.split("-")[0] for d in read_dialogues(tmp_path / "parts" / f"{name}.jsonl")}
         for name in ("train", "dev")
@@ -256,8 +246,8 @@ def test_stats_count_what_limits_would_cut(tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     turns = [["Ann", "word " * 80], ["Bo", "Hi!"]]
     file.write_text(json.dumps({"id": "1", "turns": turns, "summary": "Ann talks."}) + "\n")
-    counts = json.loads(call("stats", file, "--json"))
+    counts = json.loads(call(data_commands.stats, file, "--json"))
     words = counts["words of an utterance"]
     assert (words["count"], words["max"], words["exceed it"]) == (2, 80, 1)
     assert counts["words of a summary"]["mean"] == 3
-    assert "utterances of a dialogue" in call("stats", file)
+    assert "utterances of a dialogue" in call(data_commands.stats, file)
