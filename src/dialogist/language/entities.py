@@ -12,6 +12,8 @@ from stdnum import luhn
 from stdnum.iso7064 import mod_11_2, mod_97_10
 from stdnum.us import ssn
 
+from dialogist.language.quantities import HOUR_WORDS, TENS, UNITS
+
 # Checks take the text of a candidate and say yes or no; none fails, whatever the text.
 
 
@@ -55,8 +57,11 @@ def is_ip_address(text: str) -> bool:
     return len(text) > 4  # "::" and "::1" are addresses to a machine only
 
 
-def _has_phone_length(text: str) -> bool:
-    return 7 <= len(digits_of(text)) <= 15  # E.164 allows 15; shorter than 7 is an extension
+def _has_digits(least: int, most: int = 99) -> Callable[[str], bool]:
+    return lambda text: least <= len(digits_of(text)) <= most
+
+
+_has_phone_length = _has_digits(7, 15)  # E.164 allows 15; shorter than 7 is an extension
 
 
 def _is_day_and_month(text: str) -> bool:
@@ -71,14 +76,6 @@ def _looks_issued(text: str) -> bool:
     return digits >= 4 and letters >= 1 and digits + letters >= 8
 
 
-def _has_two_digits(text: str) -> bool:
-    return len(digits_of(text)) >= 2
-
-
-def _has_three_digits(text: str) -> bool:
-    return len(digits_of(text)) >= 3
-
-
 def _is_bare_code(text: str) -> bool:
     """Whether a code needs no "number" before it: five digits, or two among capital letters."""
     digits = len(digits_of(text))
@@ -88,7 +85,7 @@ def _is_bare_code(text: str) -> bool:
 def _is_plate(text: str) -> bool:
     """Whether a text has letters and digits, and as many as a plate."""
     length = sum(map(str.isalnum, text))
-    return _has_two_digits(text) and any(map(str.isalpha, text)) and 5 <= length <= 8
+    return len(digits_of(text)) >= 2 and any(map(str.isalpha, text)) and 5 <= length <= 8
 
 
 _RESIDENT_ID = re.compile(r"[0-9]{17}[0-9Xx]")
@@ -103,7 +100,7 @@ _MONTH = (
     r"(?:(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?-i:Mar))(?![a-z])\.?|(?-i:May|MAY|March|MARCH))"
 )
-_SPOKEN_HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_SPOKEN_HOUR = f"(?:{HOUR_WORDS})"
 _END = r"(?![A-Za-z])"  # not \b: Chinese characters are letters to it
 # am, p.m. The last dot is the sentence's own where the sentence ends there.
 _HALF = rf"(?: ?[ap](?:m|\.m(?:\.(?=[,;)]| (?-i:[a-z])))?){_END})"
@@ -282,11 +279,7 @@ _PHONES = (
 _AMOUNT_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})(?:\.[0-9]{1,2})?"
 _SCALE = r"(?:[ ]?(?:thousand|million|billion|k|m|bn|[千百]?[万亿]|千)(?![a-z]))?"
 _MANY = "(?:hundred|thousand|million)"
-_WORD_NUMBER = (
-    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
-    r"sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|"
-    rf"a {_MANY})"
-)
+_WORD_NUMBER = f"(?:{'|'.join((*UNITS, *TENS)[1:])}|a {_MANY})"
 _CURRENCY = (
     r"(?:(?:us |hong kong |canadian |australian )?dollars?|bucks|euros?|cents?|yuan|rmb|usd|eur|"
     r"gbp|cny|jpy|chf|pounds sterling|quid|yen|rupees?)(?![a-z])|人民币|"
@@ -370,12 +363,11 @@ RULES = (
         r"\+?[0-9(](?:[ .()-]{0,2}[0-9]){6,14}",
         _has_phone_length,
     ),
-    _after("TRIP", f"(?:{_TRIP_CUE}){_NUMBER}", _CODE, _has_two_digits),
+    _after("TRIP", f"(?:{_TRIP_CUE}){_NUMBER}", _CODE, _has_digits(2)),
     _after("TRIP", _TRIP_CUE, r"(?-i:[GDCZTKYL][0-9]{1,4})"),
     _after("PLATE_NUM", _PLATE_CUE, f"{_PLATE}|{_HAN_PLATE}", _is_plate, _NEAR),
-    _after("ID", f"(?:{_ID_CUE}){_NUMBER}", _CODE, _has_three_digits),
-    _after("ORDER", f"(?:{_ORDER_CUE}){_NUMBER}", _CODE, _has_three_digits),
-    _plain("CARD", _CARD, is_card),
+    _after("ID", f"(?:{_ID_CUE}){_NUMBER}", _CODE, _has_digits(3)),
+    _after("ORDER", f"(?:{_ORDER_CUE}){_NUMBER}", _CODE, _has_digits(3)),
     _plain("CARD", r"[0-9]{4}(?:[ -][0-9]{4}){3}", is_card),  # "... 1111 12 times"
     _plain("CARD", _GROUPED, is_card),
     Rule(
@@ -386,7 +378,7 @@ RULES = (
     # After PHONE: "the number for reservations is 415-...".
     _after("ID", _ID_CUE, _CODE, _is_bare_code),
     _after("ORDER", _ORDER_CUE, _CODE, _is_bare_code),
-    _plain("PLATE_NUM", _HAN_PLATE, _has_two_digits),
+    _plain("PLATE_NUM", _HAN_PLATE, _has_digits(2)),
     _plain("AMOUNT", "|".join(_AMOUNTS)),
     _plain(
         "AMOUNT",

@@ -16,6 +16,8 @@ sixteen seventeen eighteen nineteen
 """
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 UNITS = {word: value for value, word in enumerate(_UNIT_WORDS.split())}
+HOUR_WORDS = "|".join(tuple(UNITS)[1:13])
+"""Those of a clock, as alternatives of a pattern."""
 TENS = {word: 10 * value for value, word in enumerate(_TENS.split(), 2)} | {"fourty": 40}
 SCALES = {
     "hundred": 100, "thousand": 1000, "grand": 1000, "million": 10**6, "billion": 10**9,
@@ -128,7 +130,7 @@ _SIGNS = re.compile(rf"[0-9½{HAN_NUMERALS}]")
 _LETTERS = re.compile(r"[a-z]+")
 _ANY = "|".join(sorted((*NUMBER_WORDS, *SCALES), key=len, reverse=True))
 _RUN = rf"(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_ANY})(?:(?:[ -]|,?\sand\s)(?:{_ANY}))*"
-_HOUR = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_HOUR = f"(?:1[0-2]|0?[1-9]|{HOUR_WORDS})"
 _AM = r"(?:\s?[ap]\s?\.?\s?m\b)"
 _UNITS = "dollars?|bucks|pounds?|quid|euros?"
 _AMOUNT = r"\d+(?:,\d{3})*(?:\.\d{1,2})?(?![\d/]|[.,:]\d)"
@@ -346,7 +348,7 @@ _COUNT = (
 )
 _CLOCK = (
     r"(?:(?:half past|(?:a )?quarter (?:past|to)) )?"
-    r"(?:[01]?\d|2[0-3]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+    rf"(?:[01]?\d|2[0-3]|{HOUR_WORDS})"
     r"(?:(?:[:.][0-5]\d)?(?: ?[ap]\.? ?m\b\.?)| o ?['’]? ?clock|:[0-5]\d|(?: (?:fifteen|thirty))?)"
 )
 _DATE = (
@@ -379,7 +381,7 @@ _LEADING = re.compile(
 )
 _NO_DAY = re.compile(  # lengths of time, and words that name no day
     r"(?:within|in|as soon|a\.?s\.?a|right|straight|immediately|at once|return|next time|then|"
-    r"lunch).*|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2})",
+    rf"lunch).*|(?:{HOUR_WORDS}|\d{{1,2}})",
     re.I,
 )
 
