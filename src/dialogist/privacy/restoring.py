@@ -6,7 +6,7 @@ none, or several, is an error: nobody's data may come back to somebody else.
 
 import hashlib
 import re
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -18,17 +18,6 @@ from dialogist.language.tokens import replaced
 from dialogist.privacy.masking import restore_dialogue
 from dialogist.privacy.masks import MASK_PATTERN, MaskTable, Mentions
 from dialogist.records import JSON, Dialogue, Summary, to_json
-
-
-class _TableLine(Config):
-    schema_version: Literal[2] = 2
-    id: str
-    original_id: str
-    content: str
-    values: dict[str, str]
-    mentions: Mentions
-    taken: tuple[str, ...]
-    originals: dict[int, str | int | float]
 
 
 def transcript_of(dialogue: Dialogue) -> str:
@@ -51,7 +40,7 @@ def content_of(transcript: str) -> str:
 
 def table_line(table: MaskTable, masked: Dialogue) -> str:
     """One line of JSON, without its end: the table of a masked dialogue."""
-    return _TableLine(
+    return KeptTable(
         id=masked.id,
         original_id=table.identity,
         content=content_of(transcript_of(masked)),
@@ -62,19 +51,34 @@ def table_line(table: MaskTable, masked: Dialogue) -> str:
     ).model_dump_json()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTable:
-    """A table as a file keeps it; it restores, but does not know enough to mask further texts."""
+class KeptTable(Config):
+    """A table as a line of a file keeps it; it restores, but cannot mask further texts."""
 
+    schema_version: Literal[2] = 2
     id: str
+    original_id: str
     content: str
-    table: MaskTable
+    values: dict[str, str]
+    mentions: Mentions
+    taken: tuple[str, ...]
+    originals: dict[int, str | int | float]
+
+    @cached_property
+    def table(self) -> MaskTable:
+        """The table as it was, but for how values are compared."""
+        return MaskTable(
+            values=self.values,
+            mentions=self.mentions,
+            taken=frozenset(self.taken),
+            originals=self.originals,
+            identity=self.original_id,
+        )
 
     def transcript(self, text: str) -> str:
         """The masked transcript, which is of this content, with everything put back."""
-        words = (words for pairs in self.table.mentions for _, words in pairs)
+        words = (words for pairs in self.mentions for _, words in pairs)
         return MASK_PATTERN.sub(
-            lambda m: _shown(next(words)) if m[0] in self.table.values else m[0], text
+            lambda m: _shown(next(words)) if m[0] in self.values else m[0], text
         )
 
     def dialogue(self, dialogue: Dialogue) -> Dialogue:
@@ -102,8 +106,8 @@ class KeptTable:
 
     def words(self, mask: str, turns: tuple[int, ...]) -> str:
         """What stands behind a mask in one of the turns, else at its first mention."""
-        pairs = (pair for n in turns for pair in self.table.mentions[2 * n + 1])
-        return next((words for one, words in pairs if one == mask), self.table.restore(mask))
+        pairs = (pair for n in turns for pair in self.mentions[2 * n + 1])
+        return next((words for known, words in pairs if known == mask), self.values.get(mask, mask))
 
 
 def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON]:
@@ -114,7 +118,7 @@ def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON
     """
     summary = Summary.from_json(record)
     parts = [(part, tuple(s.utterance for s in part.evidence)) for part in summary.statements]
-    if any(2 * n + 1 >= len(kept.table.mentions) for _, turns in parts for n in turns):
+    if any(2 * n + 1 >= len(kept.mentions) for _, turns in parts for n in turns):
         raise DataError("the summary rests on turns that the dialogue of the table does not have")
 
     def words(mask: re.Match[str]) -> str:
@@ -132,7 +136,7 @@ def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON
         }
         for part, turns in parts
     ]
-    own: dict[str, JSON] = {"id": kept.table.identity, "text": text.text, "statements": statements}
+    own: dict[str, JSON] = {"id": kept.original_id, "text": text.text, "statements": statements}
     return {**kept.record(record), **own}
 
 
@@ -154,9 +158,9 @@ class KeptTables:
         tables = [_kept(text, f"{path}:{n}") for n, text in enumerate(lines, start=1)]
         self._by_id: dict[str, list[KeptTable]] = {}
         self._by_content: dict[str, list[KeptTable]] = {}
-        for one in tables:
-            self._by_id.setdefault(one.id, []).append(one)
-            self._by_content.setdefault(one.content, []).append(one)
+        for kept in tables:
+            self._by_id.setdefault(kept.id, []).append(kept)
+            self._by_content.setdefault(kept.content, []).append(kept)
 
     def of_dialogue(self, identity: str, transcript: str, is_sure: bool = True) -> KeptTable:
         """The table of a masked dialogue, by its id and what it says.
@@ -166,9 +170,9 @@ class KeptTables:
         Raises:
             DataError: there is none, or it is not sure which.
         """
-        found = self._by_content.get(content_of(transcript), [])
-        named = [one for one in found if one.id == identity]
-        return self._only(named if named or is_sure else found, identity)
+        fitting = self._by_content.get(content_of(transcript), [])
+        named = [kept for kept in fitting if kept.id == identity]
+        return self._only(named if named or is_sure else fitting, identity)
 
     def of_summary(self, identity: str) -> KeptTable:
         """The table of the dialogue that a summary names.
@@ -178,33 +182,25 @@ class KeptTables:
         """
         return self._only(self._by_id.get(identity, []), identity)
 
-    def _only(self, found: list[KeptTable], identity: str) -> KeptTable:
-        if not found:
+    def _only(self, fitting: list[KeptTable], identity: str) -> KeptTable:
+        if not fitting:
             raise DataError(
                 f"{self._path}: no table fits the dialogue '{identity}': it is not of this file, "
                 "or was changed since it was masked"
             )
-        if any(one.table.mentions != found[0].table.mentions for one in found):
+        if any(kept.mentions != fitting[0].mentions for kept in fitting):
             raise DataError(
-                f"{self._path}: {len(found)} tables fit the dialogue '{identity}', and their data "
-                "differ: restore from JSON lines, which keep ids, with the table of the same run"
+                f"{self._path}: {len(fitting)} tables fit the dialogue '{identity}', and their "
+                "data differ: restore from JSON lines, which keep ids, with the table of the same "
+                "run"
             )
-        return found[0]
+        return fitting[0]
 
 
 def _kept(text: str, place: str) -> KeptTable:
     try:
-        line = _TableLine.model_validate_json(text)
+        return KeptTable.model_validate_json(text)
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         message = f"is no table of masks ({reason}): give a file of mask --table"
         raise DataError(f"{place}: {message}") from None
-    table = MaskTable(
-        line.values,
-        {},
-        line.mentions,
-        frozenset(line.taken),
-        originals=line.originals,
-        identity=line.original_id,
-    )
-    return KeptTable(line.id, line.content, table)
