@@ -22,8 +22,6 @@ from dialogist.privacy.taggers import tagged_names, tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
-# What rules would find nothing in, such as most names of speakers: a few words with capitals.
-_TITLE = re.compile(r"(?:[A-ZÀ-Þ][^\W\d_]+[ .'’-]{0,2}){1,4}")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 
@@ -126,8 +124,8 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
     """
     text = plain_characters(INVISIBLE.sub("", text))
     before = plain_characters(question)
-    if not text.strip() or (not before and _TITLE.fullmatch(text)):
-        return FirstLook((), _named(text, privacy, before))
+    if not text.strip():
+        return FirstLook((), ())
     question = request_in(before)
     has_digits = any("0" <= c <= "9" for c in text)
     is_chinese = _HAN.search(text) is not None or _HAN.search(question) is not None
@@ -163,7 +161,8 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
             for start, end in tagged_values(text, before)
             if not moments.touches(start, end)
         )
-    spans += _named(text, privacy, before)
+    if privacy.names in ("people", "all"):
+        spans += (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, before))
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
         (span.start, span.end)
@@ -175,11 +174,6 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         entities,
         [s for s in wanted if s.kind not in _BY_LENGTH or not named.holds(s.start, s.end)],
     )
-
-
-def _named(text: str, privacy: Privacy, question: str) -> list[EntitySpan]:
-    names = tagged_names(text, question) if privacy.names in ("people", "all") else ()
-    return [EntitySpan(start, end, PERSON) for start, end in names]
 
 
 def find_personal_data(
