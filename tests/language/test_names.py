@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.language.people import has_names, name_mentions
+from dialogist.language.people import NICKNAMES, SHORT_FORMS, has_names, name_mentions
 
 
 def names(text: str) -> list[str]:
@@ -51,3 +51,12 @@ def test_words_are_folded_and_the_states_are_no_pronoun():
 )
 def test_a_text_without_telling_capitals_cannot_be_read(text, readable):
     assert has_names(text) is readable
+
+
+def test_aliases_go_both_ways():
+    assert "bob" in NICKNAMES["robert"]
+    assert "robert" in NICKNAMES["bob"]
+    assert "xmas" in SHORT_FORMS["christmas"]
+    assert "polish" in SHORT_FORMS["poland"]
+    for table in (NICKNAMES, SHORT_FORMS):
+        assert all(word in table[other] for word, others in table.items() for other in others)

@@ -1,12 +1,15 @@
-"""The stems of NLTK, without NLTK."""
+"""The stems of NLTK, without NLTK; forms of irregular words have one."""
 
 import random
 import re
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from dialogist.language.porter import porter_stem
+from dialogist.language.porter import porter_stem, stem_of
 
 DIALOGUES = Path(__file__).resolve().parents[2] / "bench" / "reading" / "dialogues.jsonl"
 LETTERS = "aeiouybcdlstz"
@@ -32,3 +35,28 @@ def test_stems_are_those_of_nltk() -> None:
     assert {word: porter_stem(word) for word in words} == {
         word: porter.stem(word) for word in words
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("go", "went", "gone", "going", "goes"),
+        ("buy", "bought", "buys", "purchases"),
+        ("child", "children"),
+        ("book", "books", "booked", "booking"),
+        ("photo", "pics", "photograph"),
+        ("want", "wanna", "wants"),
+    ],
+)
+def test_forms_of_one_word_have_one_stem(words):
+    assert len(set(map(stem_of, words))) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("sell", "buy"), ("lend", "borrow"), ("he", "she")])
+def test_other_words_have_others(one, other):
+    assert stem_of(one) != stem_of(other)
+
+
+@given(st.text(max_size=60))
+def test_anything_has_a_stem(text):
+    assert isinstance(stem_of(text.lower()), str)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.language.quantities import Quantity, han_value, may_hold, quantities
+from dialogist.language.quantities import Quantity, may_hold, quantities
 
 HOUR = 60
 PM = 12 * HOUR
@@ -50,10 +50,21 @@ def only(text: str) -> Quantity:
         ("两百五十", 250),
         ("二零一九", 2019),
         ("三万五", 35_000),
+        ("十二", 12),
+        ("一万零三", 10_003),
+        ("1,000/2,000", 0.5),
+        ("32,33/34", 32.33 / 34),
+        ("3. 5/2", 1.75),
+        ("1 000/5", 200),
+        ("4;5/6", 0.75),
+        ("12,5/7", 12.5 / 7),
+        ("1/2 million", 500_000),
+        ("50/50 %", 1),
+        ("24/7", 247),
     ],
 )
 def test_numbers(text, value):
-    assert value in only(text).values
+    assert any(value == pytest.approx(candidate) for candidate in only(text).values)
 
 
 @pytest.mark.parametrize(
@@ -130,28 +141,6 @@ def test_any_text_has_quantities_in_order(text):
     assert places == sorted(places)
     if any(q.values - {1.0} or q.times or q.vague for q in quantities(text)):
         assert may_hold(text)
-
-
-def test_chinese_numerals():
-    assert [han_value(n) for n in ("十二", "两百五", "一万零三", "零")] == [12, 250, 10_003, 0]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1,000/2,000", 0.5),
-        ("32,33/34", 32.33 / 34),
-        ("3. 5/2", 1.75),
-        ("1 000/5", 200),
-        ("4;5/6", 0.75),
-        ("12,5/7", 12.5 / 7),
-        ("1/2 million", 500_000),
-        ("50/50 %", 1),
-        ("24/7", 247),
-    ],
-)
-def test_a_slash_after_any_notation(text: str, value: float) -> None:
-    assert any(value == pytest.approx(one) for one in only(text).values)
 
 
 def test_letters_that_only_look_so() -> None:

@@ -6,6 +6,7 @@ from dialogist.language.roles import role_in_data, role_of
 from dialogist.language.tokens import (
     count_words,
     counted,
+    folded,
     replaced,
     sentence_spans,
     tokens_of,
@@ -58,3 +59,7 @@ def test_places_in_a_text_with_replacements():
     assert [done.place(i) for i in range(10)] == [0, 1, 2, 3, 12, 12, 12, 13, 14, 15]
     assert done.around(4, 5) == (3, 12)
     assert done.around(0, 2) == (0, 2)
+
+
+def test_folding_drops_accents_and_strokes():
+    assert folded("Łódź Ørsted Café") == "lodz orsted cafe"
