@@ -104,7 +104,7 @@ class Outbox:
                 if row is not None:
                     rest = min(self._tried(row, self.targets[name]), _LONGEST_REST)
             except Exception as error:  # the store is away for a while
-                log_failure(error, "")
+                log_failure(error)
             self._stopping.wait(rest)
 
     def _leased(self, name: str) -> Any:

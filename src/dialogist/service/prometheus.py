@@ -89,7 +89,7 @@ def log_event(event: str, **fields: object) -> None:
     _LOGGER.info(event, extra={"fields": fields})
 
 
-def log_failure(error: BaseException, request_id: str) -> None:
+def log_failure(error: BaseException, request_id: str = "") -> None:
     """Tell that we failed, by type and place alone."""
     fields = {"request_id": request_id, **_facts_of(error)}
     _LOGGER.error("failure", extra={"fields": fields})

@@ -85,16 +85,9 @@ class SummaryRequest:
     is_stream: bool = False
 
     def result(
-        self,
-        summarizer: Summarizer,
-        unsupported: Unsupported = "quote",
-        on_statement: Callable[[Statement], None] | None = None,
+        self, summarizer: Summarizer, on_statement: Callable[[Statement], None] | None = None
     ) -> Result:
-        """Have it summarized; ``unsupported``: as the service is set."""
-        options = self.options
-        if not self.settles:
-            options = replace(options, unsupported=unsupported)
-        result = summarizer.result(self.dialogue, options, on_statement)
+        result = summarizer.result(self.dialogue, self.options, on_statement)
         if self.unread:
             warnings = (*result.summary.warnings, Warning("input", self.unread))
             result = replace(result, summary=replace(result.summary, warnings=warnings))

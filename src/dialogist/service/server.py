@@ -27,7 +27,6 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-from dialogist import __version__
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist.service import api, page
@@ -95,15 +94,8 @@ def create_app(
         if not await queue.close(max(_LAST, end - time.monotonic())):
             leave()
 
-    app = FastAPI(
-        title="Dialogist",
-        version=__version__,
-        docs_url=None,  # their pages load scripts from elsewhere
-        redoc_url=None,
-        openapi_url=None,  # served behind a key by `api`
-        lifespan=life,
-        redirect_slashes=False,
-    )
+    # Its own description has no key before it, and its pages load scripts from elsewhere.
+    app = FastAPI(openapi_url=None, lifespan=life, redirect_slashes=False)
     app.state.service = service
     app.add_middleware(Envelope, metrics=metrics, settings=settings)
     for kind in (Problem, HTTPException, RequestValidationError, *_STORE_IS_AWAY):
@@ -174,7 +166,7 @@ async def reload_writer(queue: WorkQueue, load: Callable[[], Summarizer]) -> Non
     try:
         queue.use(await to_thread.run_sync(tried))
     except Exception as error:  # whatever is wrong with it: the old one goes on
-        log_failure(error, "")
+        log_failure(error)
     else:
         log_event("writer reloaded")
 

@@ -183,7 +183,7 @@ class Runner:
                     await self._stored(tables.clear_log)
                 was_busy = is_busy
             except Exception as error:  # the store is away for a while
-                log_failure(error, "")
+                log_failure(error)
                 is_busy = False
             if not is_busy:
                 with contextlib.suppress(TimeoutError):

@@ -132,7 +132,7 @@ def _work(connection: Connection) -> None:
         except Problem as problem:
             result = problem
         except Exception as error:  # a bug of ours: its message may quote a dialogue
-            log_failure(error, "")
+            log_failure(error)
             result = Problem("internal")
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -130,20 +130,22 @@ def _with_form(shared: Summarizer, form: str | Form | None) -> Summarizer:
     return shared if form is None else Summarizer(shared.writer, shared.verifier, form)
 
 
-def _read_packed(read: Callable[[], SummaryRequest]) -> tuple[SummaryRequest, bytes]:
-    """A request without its dialogue, and all of it as bytes.
+def _read_packed(
+    read: Callable[[], SummaryRequest], unsupported: Unsupported
+) -> tuple[SummaryRequest, bytes]:
+    """A request without its dialogue, and all of it as bytes; ``unsupported``: where it says none.
 
     The event loop waits while anything is packed or unpacked, so the service passes bytes on.
     """
     request = read()
+    if not request.settles:
+        request = replace(request, options=replace(request.options, unsupported=unsupported))
     return replace(request, dialogue=Dialogue(())), pickle.dumps(request)
 
 
-def _summarized(
-    packed: bytes, form: Form | None, names: tuple[str, str], unsupported: Unsupported
-) -> Result:
+def _summarized(packed: bytes, form: Form | None, names: tuple[str, str]) -> Result:
     request: SummaryRequest = pickle.loads(packed)
-    result = request.result(_with_form(_summarizer_of(names), form), unsupported)
+    result = request.result(_with_form(_summarizer_of(names), form))
     # Without what it was worked out with, and what no reply tells.
     return replace(result, dialogue=replace(result.dialogue, metadata={}))
 
@@ -177,12 +179,9 @@ class WorkQueue:
         # What Python alone computes goes into a process; a model's memory is not taken twice.
         self._is_sent = summarizer.writer.name == "highlights" and not summarizer.chats
         self._writes = threading.BoundedSemaphore(self.threads)
-        before, self._lanes = (
-            self._lanes,
-            [Lane(self.threads, _MOST_SHORT), Lane(self.threads)],
-        )
-        for lane in before:
+        for lane in self._lanes:
             lane.close()
+        self._lanes = [Lane(self.threads, _MOST_SHORT), Lane(self.threads)]
 
     def start(self) -> None:
         """Have the processes begun, so that the first request does not wait."""
@@ -322,11 +321,18 @@ class WorkQueue:
                 self._metrics.waited.observe(wait.loop.time() - wait.since)
             wait.has_begun = True
             wait.allow(wait.seconds)
-            request, packed = self._called(partial(_read_packed, read), wait, lane)
+            packs = partial(_read_packed, read, self._settings.unsupported)
+            request, packed = self._called(packs, wait, lane)
             if request.seconds:
                 wait.allow(min(request.seconds, wait.seconds))
             form = self._find_form(request.form)
-            result = self._result(packed, form, wait, lane, on_statement)
+            if self._is_sent:
+                work = partial(_summarized, packed, form, self._settings.writers)
+                result = self._called(work, wait, lane)
+            else:
+                whole: SummaryRequest = pickle.loads(packed)
+                with self._writes:
+                    result = whole.result(_with_form(self.summarizer, form), on_statement)
             for sent in result.summary.sent:
                 log_event("sent", **to_json(sent))
             if wait.is_over:
@@ -335,7 +341,7 @@ class WorkQueue:
             self._metrics.worked.observe(time.monotonic() - began)
             return request, result
         except ModelError as error:
-            log_failure(error, "")
+            log_failure(error)
             raise Problem("writer_unavailable", "try again later", 10) from None
         finally:
             took = time.monotonic() - began
@@ -344,22 +350,6 @@ class WorkQueue:
     def _called(self, function: Callable[[], T], wait: _Wait, lane: Lane) -> T:
         """What a function gives in the process of a lane."""
         return lane.process.call(function, wait.left, lane.most, lambda: wait.is_over)
-
-    def _result(
-        self,
-        packed: bytes,
-        form: Form | None,
-        wait: _Wait,
-        lane: Lane,
-        on_statement: Callable[[Statement], None] | None,
-    ) -> Result:
-        unsupported = self._settings.unsupported
-        if self._is_sent:
-            names = self._settings.writers
-            return self._called(partial(_summarized, packed, form, names, unsupported), wait, lane)
-        request: SummaryRequest = pickle.loads(packed)
-        with self._writes:
-            return request.result(_with_form(self.summarizer, form), unsupported, on_statement)
 
     def drain(self) -> None:
         self._is_closing = True
