@@ -1,6 +1,10 @@
-"""``/v1/summaries`` and the routes of operators."""
+"""``/v1/summaries``, the routes of operators, and the page ``/docs``, whose calls by curl run."""
 
+import html
 import json
+import re
+import shlex
+from itertools import pairwise
 
 import pytest
 from tests.service.conftest import asking, serving
@@ -9,6 +13,8 @@ from typer.testing import CliRunner
 from dialogist import __version__
 from dialogist.cli.main import command_line
 from dialogist.service import api
+from dialogist.service.api import description
+from dialogist.service.api_docs import documented_routes
 from dialogist.service.keys import add_key
 
 CALL = {
@@ -147,24 +153,12 @@ def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
     assert post(engine, "/v1/summaries", {**asked, "profile": None}).status_code == 200
 
 
-def test_every_example_of_the_description_runs(engine):
-    with asking(engine) as client:
-        described = client.get("/openapi.json").json()
-        replies = []
-        for path, operations in described["paths"].items():
-            content = operations.get("post", {}).get("requestBody", {}).get("content", {})
-            for kind, one in content.items() if "{" not in path else ():
-                example = one["example"]
-                data = example if isinstance(example, str) else json.dumps(example)
-                headers = {"Content-Type": kind}
-                replies.append(client.post(path, content=data, headers=headers))
+def test_the_description_names_each_route_and_refers_to_what_it_has(engine):
+    [reply] = get(engine, "/openapi.json")
+    paths, known = reply.json()["paths"], reply.json()["components"]["schemas"]
     routes = {(route.path, *map(str.lower, route.methods)) for route in api.router.routes}
-    told = {(path, method) for path, methods in described["paths"].items() for method in methods}
-    assert told == routes
-    assert len(replies) >= 5
-    assert {reply.status_code for reply in replies} <= {200, 201, 202}
-    refs = set(json.dumps(described).split('"#/components/schemas/')[1:])
-    known = described["components"]["schemas"]
+    assert {(path, method) for path, methods in paths.items() for method in methods} == routes
+    refs = set(reply.text.split('"#/components/schemas/')[1:])
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
 
 
@@ -239,3 +233,33 @@ def test_internal_notes_are_left_out_and_counted(engine):
     assert reply["utterances"][1] == {"speaker": "Bo", "text": said[2]["text"]}
     assert reply["reading"]["left_out"] == {"internal notes": 1}
     assert "liar" not in json.dumps(reply)
+
+
+def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
+    [shown] = get(engine, "/docs")
+    for path, methods in description()["paths"].items():
+        for method, route in methods.items():
+            assert f'<h2 id="{route["operationId"]}"><code>{method.upper()} {path}<' in shown.text
+    assert set(re.findall(r'(?:src|href)="([^"#?][^"?]*)[^"]*"', shown.text)) <= {
+        *("/", "/docs", "/forms", "/reviews", "/quality", "/openapi.json"),
+        *("/static/icon.svg", "/static/page.css", "/static/page.js"),
+    }
+    assert "<td>header</td><td>string</td>" in shown.text
+    assert "-H 'Content-Type: application/json'" in html.unescape(shown.text)
+
+
+def test_the_calls_run_as_they_are_shown(engine):
+    calls = [call for route in documented_routes("http://localhost") for call in route["calls"]]
+
+    statuses = {}
+    with serving(engine) as service, service.blocking("") as client:
+        for call in calls:
+            words = shlex.split(call.replace("\\\n", " ").replace("$KEY", service.key))
+            assert words[:2] == ["curl", "-X"]
+            headers = dict(w.split(": ", 1) for f, w in pairwise(words) if f == "-H")
+            body = words[words.index("--data-binary") + 1] if "--data-binary" in words else None
+            if "{" not in words[3]:
+                reply = client.request(words[2], words[3], headers=headers, content=body)
+                statuses[call] = reply.status_code
+    assert len(statuses) >= 15
+    assert {call: status for call, status in statuses.items() if status >= 400} == {}
