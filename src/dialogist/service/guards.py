@@ -105,8 +105,9 @@ class Envelope:
             if status == 0:
                 await Problem("internal").response(request_id)(scope, receive, sealed)
         seconds = time.perf_counter() - started
-        route = str(getattr(scope.get("route"), "path", ""))
-        self._metrics.answered(route or "none", status, seconds)
+        route = str(getattr(scope.get("route"), "path", ""))  # a pattern, never what was sent
+        self._metrics.requests.labels(route or "none", str(status)).inc()
+        self._metrics.seconds.labels(route or "none").observe(seconds)
         log_event(
             "request",
             method=scope["method"] if scope["method"] in _METHODS else "other",

@@ -80,8 +80,7 @@ async def start_sign_in(request: Request) -> Response:
 async def end_sign_in(request: Request) -> Response:
     """Begin a session of the person whom the provider names."""
     settings, service = _settings(request), guards.service_of(request)
-    state, _, rest = request.cookies.get(_COOKIE, "").partition(".")
-    nonce, _, verifier = rest.partition(".")
+    state, nonce, verifier, *_ = *request.cookies.get(_COOKIE, "").split("."), "", ""
     given = request.query_params.get("state", "")
     if not verifier or not hmac.compare_digest(state.encode(), given.encode()):
         raise Problem("sign_in_failed", "begin again at /login, with the same browser")

@@ -298,10 +298,8 @@ async def _written(
 def _read(form: Mapping[str, str]) -> SummaryRequest:
     where, names = _MASKS.get(form["mask"], _MASKS["none"])
     wanted: dict[str, JSON] = {"length": form["length"] or None, "form": form["form"] or None}
-    options = options_of(
-        {**wanted, "mask": where, "mask_names": names, "unsupported": "mark"}
-    )  # a person reads it
-    return build_request(dialogue_of_text(form["text"], ""), options)
+    wanted |= {"mask": where, "mask_names": names, "unsupported": "mark"}  # a person reads it
+    return build_request(dialogue_of_text(form["text"], ""), options_of(wanted))
 
 
 @router.get("/reviews")

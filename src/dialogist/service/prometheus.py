@@ -41,11 +41,6 @@ class Metrics:
         self.cancelled = count("dialogist_cancelled", "Requests whose client left")
         self.statuses = count("dialogist_summaries", "Summaries made", ("status",))
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
-        self.requests.labels(route, str(status)).inc()
-        self.seconds.labels(route).observe(seconds)
-
     def text(self) -> bytes:
         if not os.environ.get(SHARED):
             return generate_latest(self.registry)

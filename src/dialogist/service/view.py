@@ -52,18 +52,17 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> SimpleNamespace:
         notes=tuple(dict.fromkeys(_notes(summary, filled))),
         unplaced=[_statement(0, "", part["text"], part, dialogue, labels) for part in unplaced],
         silent=[*_silent(filled["sections"])] if filled else [],
-        text=text_with_headings(
-            [
-                {"heading": each.heading, "text": _TAKEN.sub(r"\\\1", each.line)}
-                for each in statements
-            ],
-            mark="# ",
-        ),
+        text=text_with_headings([*map(_as_line, statements)], mark="# "),
         markdown=_markdown(_sections(statements)),
         json=json.dumps(values, ensure_ascii=False),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
         masks=len({piece.text for turn in turns for piece in turn.pieces if piece.mask}),
     )
+
+
+def _as_line(statement: SimpleNamespace) -> dict[str, str]:
+    text = " ".join(statement.text.split())
+    return {"heading": statement.heading, "text": _TAKEN.sub(r"\\\1", text)}
 
 
 def _notes(summary: Summary, filled: Mapping[str, Any] | None) -> Iterator[str]:
@@ -147,21 +146,22 @@ def _statement(
 ) -> SimpleNamespace:
     evidence = [(span["utterance"], span["start"], span["end"]) for span in part["evidence"]]
     lines = sorted({line for line, _, _ in evidence})
-    cited = [f"{PROFILE_PREFIX}{name}" in part["profile"] for name in dialogue.profile]
-    titles = [title_of_field(name) for name in dialogue.profile]
     return SimpleNamespace(
         number=number,
         heading=heading,
         source=part.get("source", ""),
         is_value=PLACES.get(part.get("source", ""), 1) > 1,
         text=text,
-        line=" ".join(text.split()),
         verdict=part["verdict"],
         doubts=tuple(part["reasons"]),
         evidence=evidence,
         lines=tuple((line + 1, labels[line]) for line in lines),
         quote=text if part["verdict"] == "quoted" else _quote(dialogue, evidence),
-        fields=tuple((n, title) for n, title in enumerate(titles) if cited[n]),
+        fields=tuple(
+            (n, title_of_field(name))
+            for n, name in enumerate(dialogue.profile)
+            if f"{PROFILE_PREFIX}{name}" in part["profile"]
+        ),
     )
 
 
