@@ -5,10 +5,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
-from tests.batch.conftest import dialogue_line
+from tests.batch.conftest import dialogue_line, records, wait_until
 
 
 @pytest.fixture
@@ -17,11 +16,6 @@ def calls(tmp_path):
     said = [f"Can you send me report {n} by Friday?" for n in range(12)]
     path.write_text("".join(dialogue_line(f"c{n}", text) for n, text in enumerate(said)))
     return path
-
-
-def records(folder):
-    parts = sorted(folder.glob("part-*.jsonl"))
-    return [json.loads(line) for part in parts for line in part.read_text().splitlines()]
 
 
 def test_the_records_are_those_of_summarize(dialogist, calls, tmp_path):
@@ -109,20 +103,14 @@ def test_watch(dialogist, calls, tmp_path):
     (folder / "m.jsonl").write_bytes(calls.read_bytes())
     manifest = tmp_path / "out" / "manifest.json"
 
-    def wait_for(count):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if manifest.exists() and f'"records": {count},' in manifest.read_text():
-                return
-            time.sleep(0.05)
-        process.kill()
-        raise AssertionError(process.stderr.read())
+    def has(count):
+        return manifest.exists() and f'"records": {count},' in manifest.read_text()
 
     flags = ("batch", "in", "-o", "out", "--watch", "1")
     with dialogist.start(*flags, stderr=subprocess.PIPE) as process:
-        wait_for(12)
+        wait_until(lambda: has(12), process)
         (folder / "a.txt").write_text("Ann: Please call me on Monday.\nBo: I will.\n")
-        wait_for(13)
+        wait_until(lambda: has(13), process)
         process.send_signal(signal.SIGINT)
         assert b"stopped" in process.stderr.read()
     assert process.returncode == 130
@@ -137,11 +125,7 @@ def test_kill_and_run_again(calls, tmp_path, dialogist):
     flags = ("batch", many, "--shard-size", "10", "--output")
     with dialogist.start(*flags, "killed", stderr=subprocess.PIPE) as process:
         journal = tmp_path / "killed" / "journal.jsonl"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (
-            journal.exists() and len(journal.read_text().splitlines()) > 2
-        ):
-            time.sleep(0.01)
+        wait_until(lambda: journal.exists() and len(journal.read_text().splitlines()) > 2, process)
         os.kill(process.pid, signal.SIGKILL)
     assert not (tmp_path / "killed" / "manifest.json").exists()
     again = dialogist(*flags, "killed")

@@ -7,8 +7,7 @@ import subprocess
 import time
 
 import pytest
-from tests.batch.conftest import dialogue_line
-from tests.batch.test_batch_command import records
+from tests.batch.conftest import dialogue_line, records, wait_until
 from tests.chat_server import ChatServer
 from tests.core.test_language_model import statements, verdicts
 
@@ -112,9 +111,7 @@ def test_a_killed_batch_pays_nothing_twice(dialogist, server, calls, tmp_path):
     server.seconds = 0.05
     flags = words(server, calls, "out", "at_once=4", tmp_path)
     with dialogist.start(*flags, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while len(server.requests) < COUNT and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(server.requests) >= COUNT, process)
         os.kill(process.pid, signal.SIGKILL)
     time.sleep(0.1)
     assert dialogist(*flags).returncode == 0
@@ -149,9 +146,7 @@ def test_a_batch_that_is_stopped_asks_nothing_more(dialogist, server, calls, tmp
     server.seconds = 0.5
     flags = words(server, calls, "out", "at_once=2", tmp_path)
     with dialogist.start(*flags, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: server.requests, process)
         process.send_signal(signal.SIGINT)
         told = process.stderr.read()
     assert process.returncode == 130

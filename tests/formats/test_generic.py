@@ -252,13 +252,6 @@ def test_conditions_on_records_and_on_turns(read, notes):
     assert sum("left out" in note for note in notes) == 2
 
 
-def test_bodies_of_html(read):
-    html = "<p>Hi &amp; hello</p><script>var x</script><ul><li>a</li></ul>"
-    record = {"turns": [{"speaker": "Ann", "text": html}, {"speaker": "Bo", "text": "a < b <div>"}]}
-    (dialogue,) = read(json.dumps(record), "t.jsonl")
-    assert turns(dialogue) == [("Ann", "Hi & hello\n\na"), ("Bo", "a < b <div>")]
-
-
 def test_mail_that_a_turn_replies_to_is_left_out(read):
     body = "Thanks.\nOn Mon, 3 May 2024, Jo wrote:\n> I was charged twice\n"
     record = {"turns": [{"speaker": "Ann", "text": "Done."}, {"speaker": "Jo", "text": body}]}

@@ -45,13 +45,6 @@ def test_any_order_of_rows_gives_the_same_dialogues(read, notes):
     assert any("2 dialogues put in the order of the time stamps" in note for note in notes)
 
 
-def test_mail_that_a_message_replies_to_is_left_out(read):
-    body = "I will refund it.\nOn Mon, 3 May 2024, Jo wrote:\n> I was charged twice\n"
-    rows = f'1,Jo,customer,I was charged twice,true,\n1,Sam,agent,"{body}",true,\n'
-    (one,) = read(HEAD + rows, "t.csv")
-    assert turns(one)[1] == ("Sam", "I will refund it.")
-
-
 def test_internal_notes_on_request(read, notes):
     one, _ = read(TICKETS, "t.csv", internal_notes=True)
     assert turns(one)[1] == ("Sam", "check billing")
