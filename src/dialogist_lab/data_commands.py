@@ -52,18 +52,20 @@ def split(
     from dialogist.formats.fields import dialogue_to_line
 
     try:
-        wanted = {n.strip(): float(s) for n, s in (entry.split("=") for entry in shares.split(","))}
+        portions = {
+            n.strip(): float(s) for n, s in (entry.split("=") for entry in shares.split(","))
+        }
     except ValueError:
-        wanted = {}
-    if min(wanted.values(), default=0) <= 0 or abs(sum(wanted.values()) - 1) > 1e-6:
+        portions = {}
+    if min(portions.values(), default=0) <= 0 or abs(sum(portions.values()) - 1) > 1e-6:
         raise UsageError(f"--shares {shares}: write train=0.8,dev=0.1,test=0.1; they add up to 1")
     dialogues = list(_read(files, input_format))
     texts = ["\n".join(u.text for u in dialogue.utterances).lower() for dialogue in dialogues]
     # Clusters go to the parts in the order of a hash of text and seed: chance has no say.
     clusters = find_clusters([words_in(text) or text.split() for text in texts])
     clusters.sort(key=lambda cluster: _digest(f"{seed}\n{min(texts[i] for i in cluster)}"))
-    parts: dict[str, list[int]] = {name: [] for name in wanted}
-    ends = list(zip(wanted, accumulate(wanted.values()), strict=True))
+    parts: dict[str, list[int]] = {name: [] for name in portions}
+    ends = list(zip(portions, accumulate(portions.values()), strict=True))
     before = 0
     for cluster in clusters:
         middle = (before + len(cluster) / 2) / len(dialogues)

@@ -6,6 +6,7 @@ the rest is a run folder          (`dialogist_lab.train_run`)
 """
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -38,7 +39,7 @@ _KNOWING = 3  # a decoder that can write already takes a third of that
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FinetuneOptions:
     """What a person asks for; None: what suits the base and the number of pairs."""
 
     base: str = MINILM
@@ -51,7 +52,7 @@ def finetune_run(
     data: Sequence[Path],
     dev: Path | None,
     run: Path,
-    wanted: Wanted,
+    options: FinetuneOptions,
     device: torch.device,
     reporter: ProgressLines,
 ) -> str:
@@ -63,7 +64,7 @@ def finetune_run(
     """
     train = with_summaries(data, reporter.note)
     if dev is None:
-        train, held_out = hold_out(train, wanted.seed)
+        train, held_out = hold_out(train, options.seed)
     else:
         held_out = with_summaries([dev], reporter.note)
         texts = {_text(dialogue) for dialogue in held_out}
@@ -76,7 +77,7 @@ def finetune_run(
         )
     pairs = sum(len(dialogue.references) for dialogue in train)
     reporter.note(f"{len(train)} dialogues ({pairs} pairs) to learn from, {len(held_out)} held out")
-    recipe = finetune_recipe(wanted, run.resolve().name, pairs)
+    recipe = finetune_recipe(options, run.resolve().name, pairs)
     if recipe.licence:
         reporter.note(f"the weights inherit the base's licence: {recipe.licence}")
     _write_rows(run, train, held_out)
@@ -126,70 +127,67 @@ def hold_out(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], 
     texts = sorted(groups)
     random.Random(seed).shuffle(texts)
     count = len(dialogues)
-    wanted = min(max(_SHARE * count, _LEAST), _MOST, count / 4)
+    size = min(max(_SHARE * count, _LEAST), _MOST, count / 4)
     train: list[Dialogue] = []
     held_out: list[Dialogue] = []
     for text in texts:
-        (held_out if len(held_out) < wanted else train).extend(groups[text])
+        (held_out if len(held_out) < size else train).extend(groups[text])
     return train, held_out
 
 
-def finetune_recipe(wanted: Wanted, name: str, pairs: int) -> Recipe:
+def finetune_recipe(options: FinetuneOptions, name: str, pairs: int) -> Recipe:
     """The recipe that trains the base on ``pairs`` pairs: the fewer, the more epochs.
 
     Raises UsageError: there is no such base, or its package is not installed; ModelError: it is no
     model that can be trained.
     """
-    name = (
-        "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip("._-") or "finetuned"
-    )
-    base = wanted.base
+    base, folder = options.base, Path(options.base)
     values: dict[str, Any] = {
-        "name": name,
+        "name": re.sub(r"[^\w.-]", "-", name).strip("._-") or "finetuned",
         "description": f"{base}, fine-tuned on our own dialogues.",
         "data": {"train": [{"path": "train.jsonl"}], "dev": [{"path": "dev.jsonl"}]},
     }
-    folder = Path(base)
+    begins = False
     if (folder / CONFIG).is_file():  # a run: with everything that was its own
         before = TrainedModel.load(folder).recipe.model_dump(mode="json")
         values = before | values | {"start": str(folder.resolve()), "continues": None}
-        return Recipe.parse(values | _training(pairs, wanted, False, {}), f"fine-tuning of {base}")
-    licence = ""
-    if base == MINILM and not folder.is_dir():
-        folder, licence = minilm_folder(), "apache-2.0"
-    if not folder.is_dir():
-        raise UsageError(f"--base {base}: is neither {MINILM} nor a folder")
-    model = PretrainedConfig(path=str(folder.resolve())).with_architecture()
-    known = model.architecture or {}
-    begins = known["model_type"] == "encoder-decoder"
-    task = (known.get("task_specific_params") or {}).get("summarization") or {}
-    pipeline = read_pipeline(folder / TOKENIZER)
-    small = pipeline.encode("A", add_special_tokens=False).tokens == ["a"]
-    prefix = pipeline.encode(task.get("prefix", ""), add_special_tokens=False).ids
-    values |= {
-        "licence": licence,
-        "preparation": {
-            "speakers": "inline",
-            "case": "restored" if small else "kept",
-            "limits": {"source_tokens": 400, "summary_tokens": 100},
-        },
-        "tokenizer": {"kind": "pretrained", "path": str(folder.resolve() / TOKENIZER)},
-        "model": {**model.model_dump(mode="json"), "pointer": begins, "prefix": prefix},
-        "objective": {"kind": "cross-entropy", "label_smoothing": 0.1},
-        "decoding": {"no_repeat_ngram": 3, "max_tokens": 98},
-    }
-    shares = {"network.encoder": 0.2} if begins else {}
-    return Recipe.parse(values | _training(pairs, wanted, begins, shares), f"fine-tuning of {base}")
+    else:
+        licence = ""
+        if base == MINILM and not folder.is_dir():
+            folder, licence = minilm_folder(), "apache-2.0"
+        if not folder.is_dir():
+            raise UsageError(f"--base {base}: is neither {MINILM} nor a folder")
+        model = PretrainedConfig(path=str(folder.resolve())).with_architecture()
+        architecture = model.architecture or {}
+        begins = architecture["model_type"] == "encoder-decoder"
+        task = (architecture.get("task_specific_params") or {}).get("summarization") or {}
+        pipeline = read_pipeline(folder / TOKENIZER)
+        small = pipeline.encode("A", add_special_tokens=False).tokens == ["a"]
+        prefix = pipeline.encode(task.get("prefix", ""), add_special_tokens=False).ids
+        values |= {
+            "licence": licence,
+            "preparation": {
+                "speakers": "inline",
+                "case": "restored" if small else "kept",
+                "limits": {"source_tokens": 400, "summary_tokens": 100},
+            },
+            "tokenizer": {"kind": "pretrained", "path": str(folder.resolve() / TOKENIZER)},
+            "model": {**model.model_dump(mode="json"), "pointer": begins, "prefix": prefix},
+            "objective": {"kind": "cross-entropy", "label_smoothing": 0.1},
+            "decoding": {"no_repeat_ngram": 3, "max_tokens": 98},
+        }
+    return Recipe.parse(values | _training(pairs, options, begins), f"fine-tuning of {base}")
 
 
-def _training(pairs: int, wanted: Wanted, begins: bool, shares: dict[str, float]) -> dict[str, Any]:
+def _training(pairs: int, options: FinetuneOptions, begins: bool) -> dict[str, Any]:
     """``begins``: its decoder has learned nothing yet. It stops when the held-out loss rises."""
     passes = _PASSES if begins else _PASSES // _KNOWING
     epochs = min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, round(passes / pairs)))
-    peak = wanted.learning_rate or (5e-4 if begins else 2e-4)
+    peak = options.learning_rate or (5e-4 if begins else 2e-4)
+    shares = {"network.encoder": 0.2} if begins else {}
     training = {
-        "epochs": wanted.epochs or epochs,
-        "seed": wanted.seed,
+        "epochs": options.epochs or epochs,
+        "seed": options.seed,
         "sampler": {"kind": "token-bucket", "tokens": 3000 if pairs >= 200 else 1000},
         "optimizer": {"kind": "adamw", "weight_decay": 0.01, "shares": shares},
         "schedule": {"kind": "linear", "peak": peak, "warmup": 30, "floor": 0.1},

@@ -300,14 +300,14 @@ def finetune(
     """
     import torch
 
-    from dialogist_lab.finetuning import Wanted, finetune_run
+    from dialogist_lab.finetuning import FinetuneOptions, finetune_run
     from dialogist_lab.training.run_tracking import ProgressLines
 
     if threads is not None:
         torch.set_num_threads(threads)
     reporter = ProgressLines(quiet)
-    wanted = Wanted(base, epochs, learning_rate, seed)
-    typer.echo(finetune_run(data, dev, output, wanted, torch.device(device), reporter), nl=False)
+    options = FinetuneOptions(base, epochs, learning_rate, seed)
+    typer.echo(finetune_run(data, dev, output, options, torch.device(device), reporter), nl=False)
     reporter.note(f"the model is in {output}: dialogist summarize --writer model:{output} FILE")
     return 0
 

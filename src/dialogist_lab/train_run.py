@@ -109,13 +109,13 @@ def _settle(recipe: Recipe, run: Path, resume: bool) -> None:
             raise CheckpointError(
                 f"{run}: holds a run: --resume goes on with it; or give another --output"
             )
-        there, now = read_yaml(path), recipe.model_dump(mode="json")
+        stored, current = read_yaml(path), recipe.model_dump(mode="json")
         for words in ("description", "licence", "card"):  # they may change
-            there.pop(words, None)
-            now.pop(words, None)
-        if there["training"]["epochs"] < now["training"]["epochs"]:
-            there["training"]["epochs"] = now["training"]["epochs"]
-        if changed := differences(there, now):
+            stored.pop(words, None)
+            current.pop(words, None)
+        if stored["training"]["epochs"] < current["training"]["epochs"]:
+            stored["training"]["epochs"] = current["training"]["epochs"]
+        if changed := differences(stored, current):
             raise CheckpointError(
                 f"{run}: holds a run with other settings ({'; '.join(changed[:3])}): give another "
                 "--output; only training.epochs can be raised"

