@@ -163,7 +163,7 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
     """
     options, symbols, device = rules.options, rules.symbols, rules.device
     width, alpha = options.beam_size, options.length_penalty
-    best: list[Hypothesis | None] = [None] * rules.dialogues
+    best = [Hypothesis((), NEVER, NEVER, False)] * rules.dialogues
     alive = torch.arange(rules.dialogues, device=device)  # (A,)
     state = state.select(alive.repeat_interleave(width))
     tokens = torch.full((len(alive) * width,), symbols.bos, device=device)
@@ -186,16 +186,13 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
             finished, total = bool(ended[i, place]), float(totals[i, place])
             ids = prefix[rows[i, place]].tolist() + ([] if finished else [int(tokens[i, place])])
             score = total / length_normaliser(len(ids) + int(finished), alpha)
-            dialogue, hypothesis = int(alive[i]), Hypothesis(tuple(ids), total, score, finished)
-            before = best[dialogue]
-            if before is None or score > before.score:
-                best[dialogue] = hypothesis
+            if score > best[int(alive[i])].score:
+                best[int(alive[i])] = Hypothesis(tuple(ids), total, score, finished)
         if last:
             break
         sums, order = totals.masked_fill(ended, NEVER).topk(width, dim=1)  # (4)
         bounds = sums[:, 0] / length_normaliser(options.max_tokens + 1, alpha)
-        leaders = [best[i] for i in alive.tolist()]
-        floor = torch.tensor([NEVER if h is None else h.score for h in leaders], device=device)
+        floor = torch.tensor([best[i].score for i in alive.tolist()], device=device)
         going = (bounds > floor).nonzero()[:, 0]  # (5)
         if not len(going):
             break
@@ -204,7 +201,7 @@ def _beam_search(model: Stepper, state: State, rules: "_Rules") -> list[Hypothes
         tokens = tokens.gather(1, order)[going].flatten()
         state = state.select(rows)
         prefix = torch.cat([prefix[rows], tokens[:, None]], dim=1)
-    return [h if h is not None else Hypothesis((), NEVER, NEVER, False) for h in best]
+    return best
 
 
 class _Rules:
@@ -222,8 +219,8 @@ class _Rules:
         scores = log_probs.clone()
         scores[:, [self.symbols.pad, self.symbols.bos]] = NEVER
         if len(self._placeholders):
-            known = scores[:, self._placeholders].masked_fill(self._absent[owner], NEVER)
-            scores[:, self._placeholders] = known
+            present = scores[:, self._placeholders].masked_fill(self._absent[owner], NEVER)
+            scores[:, self._placeholders] = present
         if prefix.shape[1] < self.options.min_tokens:
             scores[:, self.symbols.eos] = NEVER
         for row, token in self._repeating(prefix):
@@ -237,8 +234,8 @@ class _Rules:
         n = self.options.no_repeat_ngram
         if not n or prefix.shape[1] < n:
             return
-        for row, written in enumerate(prefix.tolist()):
-            last = written[len(written) - n + 1 :]
-            for start in range(len(written) - n + 1):
-                if written[start : start + n - 1] == last:
-                    yield row, written[start + n - 1]
+        for row, ids in enumerate(prefix.tolist()):
+            last = ids[len(ids) - n + 1 :]
+            for start in range(len(ids) - n + 1):
+                if ids[start : start + n - 1] == last:
+                    yield row, ids[start + n - 1]
