@@ -77,11 +77,7 @@ def _is_derived(word: str, steps: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RequestedValue:
-    """Something personal that may be asked for, and what answers look like.
-
-    ``asked``: questions for it. ``named``: words that tell it in the same turn. ``form`` is over
-    classes of words; ``whole``: a short answer is the value even if all its words are common.
-    """
+    """Something that may be asked for: see `RequestConfig`; ``form`` is over classes of words."""
 
     kind: str
     asked: re.Pattern[str] | None

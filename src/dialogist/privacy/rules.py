@@ -94,15 +94,10 @@ def plain_characters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyRule:
-    """One form of one kind.
+    """A rule of a pack with its patterns compiled; its fields: see `PrivacyRuleConfig`.
 
-    ``entity``: the candidates are the entities of that kind, else what ``value`` fits in the text;
-    of an entity ``value`` must fit the whole. ``cued``: only entities that a word before them told
-    (True) or only others (False). ``before`` to ``unless_after``: what must stand beside the value,
-    or must not; where the turn before asks for it (``asked``), ``before`` need not fit; ``cue`` is
-    ``before`` anywhere. ``line`` is where the rule stands in its file. ``apart``: nothing of it
-    belongs to a time or an amount. Of a pattern with a group ``v`` that is the value. ``digits``:
-    the value holds one. A rule for Chinese is tried only where there is some.
+    ``line`` is where it stands in its file. ``cue`` is ``before`` anywhere in a text: where it is
+    missing, nothing is looked for. A rule for Chinese is tried only where there is some.
     """
 
     kind: str
