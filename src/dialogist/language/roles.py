@@ -7,22 +7,6 @@ import re
 
 from dialogist.language.tokens import word_set
 
-ROLES = word_set(
-    """
-    adviser advisor agent applicant assistant associate baker barista boss bot buyer callee caller
-    candidate caretaker chair chatbot clerk client coach consultant coordinator counsellor counselor
-    couple customer dentist dispatcher doctor driver electrician employee expert father grocer guest
-    helpdesk host interviewee interviewer landlord lawyer lead librarian manager mechanic member
-    moderator mother neighbor neighbour nurse officer operator optician parent participant passenger
-    patient person pharmacist physician plumber presenter priest reader receptionist rep reporter
-    representative resident salesman salesperson seller shop speaker specialist staff student
-    support
-    system teacher technician tenant therapist trainer tutor unknown user visitor voice waiter
-    waitress
-    """
-)
-"""What people are in a dialogue, as labels of speakers say it in place of a name."""
-
 # Roles as readers state them, by the names that data give them. Only names that are a role whoever
 # bears them: a transcript's "Support" may be a person's name there.
 _ROLES = {

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from dialogist.language.people import NAME_WORDS, NICKNAMES
-from dialogist.language.roles import ROLES, role_of
+from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS, role_of
 from dialogist.language.tokens import SPEAKER_TAG, folded, replaced, word_set, word_table
 from dialogist.privacy.requested import is_ordinary
 from dialogist.privacy.taggers import tagged_names
@@ -30,7 +30,7 @@ _NOBODY = re.compile(
     re.I,
 )
 # What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = _TITLES | ROLES | word_set(_NAMES["no parts"])
+_NO_PARTS = _TITLES | SERVING_WORDS | SERVED_WORDS | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
 _WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
