@@ -107,8 +107,8 @@ def test_commands_of_other_packages(dialogist, monkeypatch, tmp_path):
     for name in ("train", "rate"):
         failed = dialogist(name)
         assert failed.returncode == 1
-        told = f"dialogist: {name} needs an extra: pip install 'dialogist[lab]'"
-        assert one_line(failed).startswith(told)
+        remedy = f"dialogist: {name} needs an extra: pip install 'dialogist[lab]'"
+        assert one_line(failed).startswith(remedy)
     assert "unexpected ModuleNotFoundError: " in one_line(dialogist("broken"))
 
 
@@ -163,7 +163,7 @@ def test_wrong_calls_are_one_line_and_leave_nothing(dialogist, tmp_path, call):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"Only prose here, and nobody speaks.\n", "no format recognised"),
@@ -171,11 +171,11 @@ def test_wrong_calls_are_one_line_and_leave_nothing(dialogist, tmp_path, call):
         (b"\x1f\x8b\x08\x00broken", "gzip"),
     ],
 )
-def test_unusable_input(dialogist, tmp_path, content, said):
+def test_unusable_input(dialogist, tmp_path, content, message):
     (tmp_path / "input.txt").write_bytes(content)
     for result in (dialogist("summarize", "input.txt"), dialogist("summarize", input=content)):
         assert (result.returncode, result.stdout) == (1, b"")
-        assert said in one_line(result)
+        assert message in one_line(result)
 
 
 def test_a_bug_is_one_line_and_debugging_shows_where(dialogist, monkeypatch):
@@ -183,8 +183,7 @@ def test_a_bug_is_one_line_and_debugging_shows_where(dialogist, monkeypatch):
     broken = dialogist("summarize", input=CHAT)
     assert broken.returncode == 1
     assert "unexpected ZeroDivisionError" in one_line(broken)
-    told = dialogist("summarize", input=CHAT, env={"DIALOGIST_DEBUG": "1"}).err
-    assert "Traceback" in told
+    assert "Traceback" in dialogist("summarize", input=CHAT, env={"DIALOGIST_DEBUG": "1"}).err
 
 
 def test_reader_that_leaves_and_full_disk(dialogist, tmp_path):
@@ -200,10 +199,10 @@ def test_reader_that_leaves_and_full_disk(dialogist, tmp_path):
     assert errors.splitlines()[-1] == "dialogist: the reader of the output closed it early"
     with open("/dev/full", "wb") as full:
         process = dialogist.start(*command, stdout=full, stderr=subprocess.PIPE)
-        _, told = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"No space left" in told
-    assert b"Traceback" not in told + errors.encode()
+    assert b"No space left" in message
+    assert b"Traceback" not in message + errors.encode()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])

@@ -70,8 +70,8 @@ def test_levels_and_files_of_values(call, file, tmp_path, monkeypatch):
 
 
 def test_counts_are_not_masked_themselves(call, tmp_path):
-    said = "12 Oak Road, 9 Elm Road: 9400111899223817"
-    (tmp_path / "c.txt").write_text(f"Ann: {said}\nBo: Yes.\n")
+    numbers = "12 Oak Road, 9 Elm Road: 9400111899223817"
+    (tmp_path / "c.txt").write_text(f"Ann: {numbers}\nBo: Yes.\n")
     _, _, err = call("mask", "c.txt")
     assert err.splitlines() == [
         "dialogist: c.txt: read as transcript: 2 utterances, 2 speakers",

@@ -17,12 +17,11 @@ def test_what_was_decided_is_told_and_what_is_bad_is_counted(dialogist, tmp_path
     path.write_bytes(TICKETS.encode("cp1252"))
     result = dialogist("mask", str(path), "--kinds", "EMAIL")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    told = result.stderr.decode()
     assert [(row["id"], len(row["turns"])) for row in rows] == [("1", 2), ("2", 1)]
     assert result.returncode == 3
-    assert "t.csv:6: has no id in column 'ticket_id'" in told
-    assert "read as cp1252" in told
-    assert "left out: 1 internal note (--include-internal tells them)" in told
+    assert "t.csv:6: has no id in column 'ticket_id'" in result.err
+    assert "read as cp1252" in result.err
+    assert "left out: 1 internal note (--include-internal tells them)" in result.err
 
 
 def write(tmp_path, *records):
@@ -46,8 +45,7 @@ def test_every_kind_of_finding(dialogist, tmp_path):
         {"id": "5"},
     )
     report = checked(path, ReadOptions())
-    found = {each["kind"]: tuple(each["examples"]) for each in report["warnings"]}
-    assert found == {
+    assert {finding["kind"]: tuple(finding["examples"]) for finding in report["warnings"]} == {
         "duplicate_id": ("1",),
         "duplicate_dialogue": ("2",),
         "empty_utterance": ("4",),

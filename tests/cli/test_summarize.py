@@ -35,8 +35,8 @@ def call(dialogist, tmp_path):
 
 def test_a_summary_on_stdout_and_what_was_read_on_stderr(call):
     result = call("--format", "jsonl", real=True)
-    told = "dialogist: call.txt: read as transcript: 4 utterances, 2 speakers\n"
-    assert (result.returncode, result.err) == (0, told)
+    assert result.returncode == 0
+    assert result.err == "dialogist: call.txt: read as transcript: 4 utterances, 2 speakers\n"
     [line] = result.out.splitlines()
     summary = json.loads(line)
     assert (summary["schema_version"], summary["status"]) == (4, "ready")
@@ -76,13 +76,13 @@ def test_masks_leave_nothing_personal(call, stage):
 
 def test_evidence_of_a_file_refers_to_text_that_its_reader_has(dialogist, tmp_path):
     """It is the text of the JSON record, or the summary has what was read."""
-    said = [
+    turns = [
         {"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."},
         {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
         {"speaker": "Bo", "text": "We will refund 40 dollars to 415-555-0132 on Friday."},
     ]
-    plain = [{"speaker": "Ann", "text": "I want to return the shoes."}, *said[2:]]
-    lines = [json.dumps({"utterances": turns}) for turns in (said, plain)]
+    plain = [{"speaker": "Ann", "text": "I want to return the shoes."}, *turns[2:]]
+    lines = [json.dumps({"utterances": record}) for record in (turns, plain)]
     (tmp_path / "calls.jsonl").write_text("\n".join(lines))
     (tmp_path / "call.txt").write_text("\n".join(f"{u['speaker']}: {u['text']}" for u in plain))
 
@@ -144,8 +144,10 @@ def test_what_fails_is_told_once_and_strict_ends_there(dialogist, tmp_path, monk
         "review",
     ]
     assert "1 dialogue failed (status error); the others are done" in result.err
-    [told] = [line for line in result.err.splitlines() if "it broke" in line]
-    assert json.loads(result.out.splitlines()[1])["reason"].rpartition(" ")[2].rstrip(")") in told
+    [message] = [line for line in result.err.splitlines() if "it broke" in line]
+    assert (
+        json.loads(result.out.splitlines()[1])["reason"].rpartition(" ")[2].rstrip(")") in message
+    )
     strict = dialogist("summarize", "talks.jsonl", "-f", "jsonl", "--strict")
     assert strict.returncode == 1
     assert len(strict.out.splitlines()) == 1
@@ -167,14 +169,14 @@ def test_half_characters_in_ids_stay_apart(dialogist, tmp_path):
 def test_output_that_is_an_input_is_refused(dialogist, tmp_path):
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "call.txt").write_text(CALL)
-    for output, said in (
+    for output, message in (
         ("calls/call.txt", "is an input, too"),
         ("calls/out.txt", "lies in the input folder calls"),
     ):
         inputs = "calls" if "out" in output else output
         result = dialogist("summarize", inputs, "-o", output)
         assert result.returncode == 2
-        assert said in result.err
+        assert message in result.err
 
 
 # --resume
@@ -235,9 +237,9 @@ def test_runs_that_cannot_be_gone_on_with(tmp_path):
 
 def test_kill_and_resume(dialogist, tmp_path):
     """The bytes are those of a run without interruption, but for the timings."""
-    said = "Can you send {} reports by Friday? I need them for our meeting with the bank."
+    request = "Can you send {} reports by Friday? I need them for our meeting with the bank."
     rows = [
-        {"id": f"d{n % 120}", "turns": [["A", said.format(n)], ["B", "Yes, I will."]] * 3}
+        {"id": f"d{n % 120}", "turns": [["A", request.format(n)], ["B", "Yes, I will."]] * 3}
         for n in range(150)
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -290,8 +292,7 @@ def test_a_team_sets_its_writer_once(dialogist, tmp_path, monkeypatch):
     config.write_text("writer: file.jsonl\nunsupported: mark\nform: plain\ncache: off\n")
     (tmp_path / "file.jsonl").write_text('{"summary": "Nobody said 4711."}\n')
     monkeypatch.setenv("DIALOGIST_CONFIG", str(config))
-    told = dialogist("summarize", "-f", "json", input=TEAM_CHAT)
-    [record] = json.loads(told.out)
+    [record] = json.loads(dialogist("summarize", "-f", "json", input=TEAM_CHAT).out)
     assert (record["writer"], record["filled"]["form"]) == ("file:file.jsonl", "plain")
     assert record["statements"][0]["verdict"] == "contradicted"
     [record] = json.loads(
@@ -341,5 +342,5 @@ def test_what_was_read_is_in_json_and_misreading_is_warned_of(dialogist, tmp_pat
     assert "read as jsonl: 3 utterances, 0 speakers; left out: 1 internal note" in done.err
     assert "warning: no speaker is named" in done.err
     assert "Note:** no speaker is named" in dialogist("summarize", "m.jsonl", "-f", "md").out
-    told = dialogist("summarize", "m.jsonl", "-f", "jsonl", "--include-internal")
-    assert json.loads(told.stdout)["coverage"]["utterances"] == 4
+    whole = dialogist("summarize", "m.jsonl", "-f", "jsonl", "--include-internal")
+    assert json.loads(whole.stdout)["coverage"]["utterances"] == 4

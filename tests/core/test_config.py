@@ -89,7 +89,7 @@ class Named(Config):
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({}, "x.yaml: key 'name' is missing"),
         ({"name": "A"}, "x.yaml: 'name' must begin with a small letter"),
@@ -100,8 +100,8 @@ class Named(Config):
         ({"name": "a", "parts": {"b": {"rate": "x"}}}, "key 'parts.b.rate': "),
     ],
 )
-def test_missing_keys_rules_over_several_keys_and_members_of_mappings(values, told):
-    assert told in refusal(values, Named)
+def test_missing_keys_rules_over_several_keys_and_members_of_mappings(values, message):
+    assert message in refusal(values, Named)
 
 
 def test_unknown_member_of_a_union_lists_the_members():
@@ -135,8 +135,8 @@ def test_bad_yaml_is_refused_in_one_line(tmp_path, content, message):
 
 
 def test_differences_are_short_and_name_what_has_a_name():
-    one = {"template": {"name": "ticket", "sections": ["x" * 500]}, "words": 1}
-    other = {"template": {"name": "call", "sections": []}, "words": 2, "list": ["y" * 500]}
-    found = differences(one, other)
-    assert found[1:] == ["template: 'ticket' there, 'call' now", "words: 1 there, 2 now"]
-    assert len(found[0]) < 100
+    before = {"template": {"name": "ticket", "sections": ["x" * 500]}, "words": 1}
+    after = {"template": {"name": "call", "sections": []}, "words": 2, "list": ["y" * 500]}
+    lines = differences(before, after)
+    assert lines[1:] == ["template: 'ticket' there, 'call' now", "words: 1 there, 2 now"]
+    assert len(lines[0]) < 100

@@ -40,10 +40,10 @@ def test_a_statement_is_judged_as_if_it_were_alone() -> None:
 
 
 def test_long_dialogues_are_read_in_parts_that_fit() -> None:
-    said = [
+    items = [
         Utterance("AB"[n % 2], f"Item {n} costs {n} euros, " + "and so on " * 20) for n in range(60)
     ]
-    talk = Dialogue((*said, Utterance("A", "word " * 5000)))
+    talk = Dialogue((*items, Utterance("A", "word " * 5000)))
     claims = [(f"Item {n} costs {n} euros.", [n]) for n in range(0, 60, 3)]
     passes = list(encoded_statements(talk, [*claims, ("x " * 300, list(range(61)))]))
     assert [n for numbers, _ in passes for n in numbers] == list(range(len(claims) + 1))

@@ -35,7 +35,7 @@ def quoting(dialogue: Dialogue) -> list[Draft]:
     return [Draft(f'{utterance.speaker}: "{utterance.text}"', quotes=(span,), importance=0.5)]
 
 
-def one(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
+def result_of(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
     [result] = Summarizer(Scripted(drafts)).results([dialogue], **changes)
     for statement in result.summary.statements:
         assert result.summary.text[statement.start : statement.end] == statement.text
@@ -55,7 +55,7 @@ def one(dialogue: Dialogue = CALL, drafts=quoting, **changes: object) -> Result:
     ],
 )
 def test_status_and_verdicts(drafts: list[Draft], status: str, verdicts: list[str]) -> None:
-    summary = one(drafts=lambda _: drafts, unsupported="mark").summary
+    summary = result_of(drafts=lambda _: drafts, unsupported="mark").summary
     assert summary.status == status
     assert [statement.verdict for statement in summary.statements] == verdicts
     assert (summary.writer, summary.licence) == ("scripted", "MIT")
@@ -155,7 +155,7 @@ def test_several_at_once_come_back_in_order_and_are_read_as_they_are_needed() ->
     ],
 )  # fmt: skip
 def test_people_are_called_as_wanted(wishes: dict, speakers: list[str], notes: tuple) -> None:
-    result = one(**wishes)
+    result = result_of(**wishes)
     assert [u.speaker for u in result.dialogue.utterances] == speakers
     assert result.summary.text.startswith(f'{speakers[1]}: "I want')
     assert result.notes == notes
@@ -170,23 +170,23 @@ def test_roles_are_numbered_and_who_has_none_is_told() -> None:
             Utterance("Cy", "Fine."),
         )
     )
-    result = one(talk, perspective="role")
+    result = result_of(talk, perspective="role")
     assert result.dialogue.speakers == ("Doctor 1", "Doctor 2", "Cy")
     assert result.notes == ("no role is known for Cy: kept as written",)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "told"),
+    ("wishes", "message"),
     [
         ({"focus": "Custmer"}, "'Custmer' says nothing in this dialogue; did you mean 'Customer'?"),
         ({"names": {"Zed": "Eve"}}, "'Zed' says nothing in this dialogue"),
         ({"names": {"Agent": "Customer"}}, "somebody else is; rename both"),
     ],
 )
-def test_a_name_that_nobody_has_is_told(wishes: dict, told: str) -> None:
-    summary = one(**wishes).summary
+def test_a_name_that_nobody_has_is_told(wishes: dict, message: str) -> None:
+    summary = result_of(**wishes).summary
     assert summary.status == "error"
-    assert told in summary.reason
+    assert message in summary.reason
 
 
 @pytest.mark.parametrize("stage", ["input", "output"])
@@ -210,21 +210,23 @@ def test_a_record_of_a_failure_shows_nobodys_data_where_masks_are_wanted() -> No
     def drafts(dialogue: Dialogue) -> list[Draft]:
         raise ValueError("cannot call 415-555-0132")
 
-    reasons = [one(drafts=drafts, mask=stage).summary.reason for stage in (None, "input")]
+    reasons = [result_of(drafts=drafts, mask=stage).summary.reason for stage in (None, "input")]
     assert ["415" in reason for reason in reasons] == [True, False]
     assert reasons[1].startswith("ValueError (error ")
-    assert one(mask="input", focus="Zed").summary.reason == "UsageError"
+    assert result_of(mask="input", focus="Zed").summary.reason == "UsageError"
 
 
 def test_what_the_profile_knows_of_the_customers_own_things() -> None:
     talk = replace(CALL, profile={"plan": "Silver", "home_address": "4 Mill Lane"})
-    assert one(talk).summary.statements[0].profile == ("profile.plan",)
-    told = replace(talk, utterances=(*talk.utterances, Utterance("Agent", "Your plan is Silver.")))
-    assert one(told).summary.statements[0].profile == ()
-    both = one(talk, lambda d: quoting(d) * 2).summary
+    assert result_of(talk).summary.statements[0].profile == ("profile.plan",)
+    stated = replace(
+        talk, utterances=(*talk.utterances, Utterance("Agent", "Your plan is Silver."))
+    )
+    assert result_of(stated).summary.statements[0].profile == ()
+    both = result_of(talk, lambda d: quoting(d) * 2).summary
     assert [s.profile for s in both.statements] == [("profile.plan",), ()]
     named = replace(talk, profile={"plan": "Silver", "name": "agent"})  # it is the agent's
-    assert one(named).summary.statements[0].profile == ()
+    assert result_of(named).summary.statements[0].profile == ()
 
 
 class Sure:
@@ -257,11 +259,11 @@ def test_a_verifier_has_the_last_word_unless_a_rule_speaks_against_it() -> None:
 
 
 def test_without_evidence() -> None:
-    result = one(evidence=False)
+    result = result_of(evidence=False)
     assert [s.evidence for s in result.summary.statements] == [()]
     assert "utterances" not in result.to_json()
-    assert "utterances" in one().to_json()
-    assert "utterances" not in one(replace(CALL, is_verbatim=True)).to_json()
+    assert "utterances" in result_of().to_json()
+    assert "utterances" not in result_of(replace(CALL, is_verbatim=True)).to_json()
 
 
 def test_settings_tell_all_that_a_summary_depends_on() -> None:
@@ -294,8 +296,8 @@ SAID = st.text(st.characters(codec=None), max_size=60)
     st.lists(st.tuples(st.sampled_from(["Ann", "Bo", ""]), SAID), max_size=6),
     st.lists(st.tuples(SAID, st.lists(st.integers(-1, 7), max_size=3)), max_size=3),
 )
-def test_any_words_give_spans_that_fit(said: list, written: list) -> None:
-    talk = Dialogue(tuple(Utterance(*turn) for turn in said))
+def test_any_words_give_spans_that_fit(turns: list, written: list) -> None:
+    talk = Dialogue(tuple(Utterance(*turn) for turn in turns))
     drafts = [Draft(text, tuple(lines)) for text, lines in written]
     [result] = Summarizer(Scripted(lambda _: drafts)).results([talk])
     summary = result.summary

@@ -118,14 +118,15 @@ def checked(file: Path, options: Any) -> dict[str, Any]:
         if not counts["dialogues"] and not problems:
             raise
         error = str(broken)
-    present = [kind for kind in FINDINGS if counts[kind]]
     if not counts["references"]:
-        present = [kind for kind in present if kind != "no_reference"]
+        del counts["no_reference"]
     return {
         **{what: counts[what] for what in ("dialogues", "utterances", "references")},
         "problems": [{"line": p.line, "text": str(p)} for p in problems],
         "warnings": [
-            {"kind": kind, "count": counts[kind], "examples": examples[kind]} for kind in present
+            {"kind": kind, "count": counts[kind], "examples": examples[kind]}
+            for kind in FINDINGS
+            if counts[kind]
         ],
         "error": error,
     }
