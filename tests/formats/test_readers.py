@@ -6,32 +6,8 @@ from tests.formats.conftest import turns
 
 from dialogist.errors import DataError
 from dialogist.formats import ReadOptions, detect_format, read_dialogues
-from dialogist.records import Utterance
 
 # --- transcript and lines
-
-
-def test_transcript_times_continuations_and_brackets(read, problems):
-    text = """(00:01:02) Ann Lee: Hello.
-see http://x.y: there
-at 10:30: we meet
-
-Note: bring milk
-[00:02] Bob: Fine
-Ann Lee:Good:
-[Dr. Who] hm
-用户：在吗
-"""
-    (dialogue,) = read(text, "call.txt")
-    assert turns(dialogue) == [
-        ("Ann Lee", "Hello.\nsee http://x.y: there\nat 10:30: we meet\n\nNote: bring milk"),
-        ("Bob", "Fine"),
-        ("Ann Lee", "Good:"),
-        ("Dr. Who", "hm"),
-        ("用户", "在吗"),
-    ]
-    assert dialogue.utterances[-1].role == "user"
-    assert (dialogue.id, problems) == ("call", [])
 
 
 def test_several_dialogues_in_one_transcript(read, problems):
@@ -54,14 +30,6 @@ def test_lines_are_never_guessed(read):
 def test_detection_demands_evidence(text):
     with pytest.raises(DataError, match="no format recognised"):
         detect_format(text.encode())
-
-
-# --- WhatsApp
-
-
-def test_whatsapp_tells_text_above_the_first_message(read):
-    (dialogue,) = read("It was torn.\n31.12.20, 23:59 - Ann: hi\n31.12.20, 23:59 - Bo: ho\n")
-    assert dialogue.utterances[0].text == "It was torn."
 
 
 # --- subtitles
@@ -100,13 +68,6 @@ def test_csv_with_a_row_per_dialogue(read, problems):
         (4, "no utterances: the dialogue is empty"),
         (6, "has 2 cells, the header has 4"),
     ]
-
-
-def test_tsv_with_a_row_per_utterance(read):
-    text = "conversation_id\tspeaker\ttext\na\tAgent\thi\na\tBob\tho\nb\tBob\tx\n"
-    one, two = read(text, "t.tsv")
-    assert (one.id, one.utterances[0]) == ("a", Utterance("Agent", "hi", "agent"))
-    assert (two.id, turns(two)) == ("b", [("Bob", "x")])
 
 
 def test_csv_without_ids_asks_how_it_is_meant(read):

@@ -61,18 +61,6 @@ def test_marks_around_names(read, problems, text):
     assert problems == []
 
 
-def test_a_list_in_a_message_is_no_list_of_speakers(read):
-    text = "Ann: We need\n- Milk: two litres\n- Bread: one loaf\nBob: Fine.\nAnn: Good.\n"
-    (dialogue,) = read(text)
-    assert [name for name, _ in turns(dialogue)] == ["Ann", "Bob", "Ann"]
-
-
-def test_unusual_names_that_come_back(read):
-    text = "Lee, Ann: hi\n🌸 Mia: hey\n7: hello\nLee, Ann: bye\n🌸 Mia: x\n7: ok\n"
-    (dialogue,) = read(text)
-    assert [name for name, _ in turns(dialogue)] == ["Lee, Ann", "🌸 Mia", "7"] * 2
-
-
 @pytest.mark.parametrize(
     "notice",
     [
@@ -91,38 +79,10 @@ def test_what_whatsapp_says_for_a_sender_is_no_message(read, notice):
     assert (told.speaker, told.role) == ("", "system")
 
 
-@pytest.mark.parametrize("text", ["ann: hi\n", "ann: hi\nbob: ho there\n"])
-def test_very_short_texts_in_small_letters(read, text):
-    (dialogue,) = read(text)
-    assert [f"{name}: {said}\n" for name, said in turns(dialogue)] == text.splitlines(True)
-
-
-def test_headers_of_minutes_are_no_speakers(read):
-    head = "Minutes of the meeting\nDate: 3 May\nPresent: Ann, Bob\nVenue: Room 4"
-    (dialogue,) = read(f"{head}\nAnn: Shall we start?\nBob: Yes.\nAnn: Good.\n")
-    assert turns(dialogue) == [
-        ("", head),
-        ("Ann", "Shall we start?"),
-        ("Bob", "Yes."),
-        ("Ann", "Good."),
-    ]
-    assert [one.role for one in dialogue.utterances] == ["system", "", "", ""]
+def test_headers_of_minutes_are_no_speakers():
+    head = b"Minutes of the meeting\nDate: 3 May\nPresent: Ann, Bob\nVenue: Room 4\n"
     with pytest.raises(DataError, match="no format recognised"):
-        detect_format(f"{head}\n".encode())
-
-
-def test_sentences_above_the_first_name_are_no_heading(read):
-    (dialogue,) = read("We lost the first minute.\nAnn: Shall we start?\nBob: Yes.\nAnn: Good.\n")
-    assert (turns(dialogue)[0][0], dialogue.utterances[0].role) == ("", "")
-
-
-def test_a_title_above_names_and_times(read):
-    (dialogue,) = read("Standup\n\nAnn Lee  0:01\nHello.\n\nBob Ray  0:05\nHi Ann.\n")
-    assert [(u.speaker, u.role) for u in dialogue.utterances] == [
-        ("", "system"),
-        ("Ann Lee", ""),
-        ("Bob Ray", ""),
-    ]
+        detect_format(head)
 
 
 def test_dashes_within_a_message(read, notes):
