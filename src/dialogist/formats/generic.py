@@ -23,7 +23,7 @@ _FACTS = listed("subject title status state priority tags channel created_at lan
 """What is kept of a program's record beside its turns."""
 _OURS = {"id", "turns", "summaries", "profile", "metadata"}
 """The keys of a record that Dialogist writes."""
-_WEAK = ("name", "type", "source", "channel")  # keys that alone make nothing a turn
+_WEAK = ("name", "type", "channel")  # keys that alone make nothing a turn
 _AHEAD = 20  # records that are looked at to tell messages from dialogues
 
 
@@ -395,8 +395,6 @@ def id_refusal(
         f"({place}s found: {fields.shortlist(keys)}); name the {place} with --column id=NAME, or "
         "give --one-dialogue if the whole file is one dialogue"
     )
-    if options.one_dialogue:
-        return ""
     if not usual:
         what = f"each {record} is one message, but no {place} says of which dialogue"
         raise DataError(f"{name}: {what} {advice}")

@@ -24,7 +24,7 @@ _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 """Excel's line that names the delimiter of a table."""
 _DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
-_WEAK = ("type", "direction", "source", "channel")
+_WEAK = ("type", "direction", "channel")
 """Columns that may tell the speaker of a turn, but do not make a row one."""
 
 

@@ -110,7 +110,7 @@ def _in_seconds(utterances: list[Utterance]) -> list[Utterance]:
 # Speakers.
 
 _SIDES = fields.by_folded_key(TABLES["sides"])
-_SPARE = ("type", "direction", "source", "channel", "mediachannel", "channellabel", "channeltag")
+_SPARE = ("type", "direction", "channel", "mediachannel", "channellabel", "channeltag")
 """Keys whose value is a speaker only where it is a role, or the number of a channel."""
 _LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
 _ID_ALONE = re.compile(r"\d{5,}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{24,}", re.IGNORECASE)
@@ -431,7 +431,7 @@ class TurnReader:
         role = role_in_data(text)
         is_role = role != text or bool(role_of(text))
         label = _LABEL.fullmatch(text)
-        if name in _SPARE and not (is_role or (label and name not in ("type", "source"))):
+        if name in _SPARE and not (is_role or (label and name != "type")):
             return Person()
         by_number = isinstance(value, int) and not name.endswith("id")
         is_coded = name == "speakerid" or ("_" in text and name != "speaker")
