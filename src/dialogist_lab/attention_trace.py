@@ -2,7 +2,8 @@
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import resources
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -108,7 +109,7 @@ def trace_dialogue(trained: TrainedModel, dialogue: Dialogue) -> Trace:
     )
     batch = collate([forced], symbols).to(trained.device)
     outputs = trained.model(batch, need_weights=True)
-    spell = _Speller(trained, written)
+    spell = partial(_spelled, trained, written)
     labels = () if trained.preparation.pack is None else trained.preparation.pack.labels
     plan = batch.plan if outputs.plan is not None else None
     mask = (batch.target if plan is None else plan.texts).mask
@@ -163,33 +164,23 @@ def _fitted(attention: AttentionMap, length: int) -> AttentionMap:
     return attention._replace(weights=weights)
 
 
-class _Speller:
+def _spelled(trained: TrainedModel, written: Written, index: int) -> str:
     """What a token adds to the text, as a person reads it: names and values, not their masks."""
-
-    def __init__(self, trained: TrainedModel, written: Written) -> None:
-        self._trained, self._written = trained, written
-
-    def __call__(self, index: int) -> str:
-        tokenizer = self._trained.tokenizer
-        if index == tokenizer.symbols.bos:
-            return BEGIN
-        if index == tokenizer.symbols.eos:
-            return END
-        unknown = self._written.encoded.unknown
-        beyond = index - tokenizer.symbols.size
-        if beyond >= 0:
-            return (
-                unknown[beyond] if beyond < len(unknown) else tokenizer.token(tokenizer.symbols.unk)
-            )
-        text = tokenizer.decode([index])
-        restored = self._trained.preparation.restore(text, self._written.example)
-        if restored.strip() or text.strip() not in SPEAKER_CHARACTERS:
-            return restored if restored.strip() else text or tokenizer.token(index)
-        return f"‹speaker {SPEAKER_CHARACTERS.index(text.strip()) + 1}›"  # of roles, or not here
+    tokenizer, unknown = trained.tokenizer, written.encoded.unknown
+    if index in (tokenizer.symbols.bos, tokenizer.symbols.eos):
+        return BEGIN if index == tokenizer.symbols.bos else END
+    beyond = index - tokenizer.symbols.size
+    if beyond >= 0:
+        return unknown[beyond] if beyond < len(unknown) else tokenizer.token(tokenizer.symbols.unk)
+    text = tokenizer.decode([index])
+    restored = trained.preparation.restore(text, written.example)
+    if restored.strip() or text.strip() not in SPEAKER_CHARACTERS:
+        return restored if restored.strip() else text or tokenizer.token(index)
+    return f"‹speaker {SPEAKER_CHARACTERS.index(text.strip()) + 1}›"  # of roles, or not here
 
 
 def _tokens(
-    outputs: Outputs, spell: Any, lengths: list[int], source: int = 0
+    outputs: Outputs, spell: Callable[[int], str], lengths: list[int], source: int = 0
 ) -> tuple[TracedToken, ...]:
     """The M tokens written, in parts of such lengths, from ``source`` tokens."""
     table = outputs.log_probs.all().cpu()  # (M, X)
@@ -217,11 +208,11 @@ def _copying(
     if not isinstance(outputs.log_probs, PointerLogProbs):
         return [{}] * len(ids)
     gate, weights, source = (part.cpu() for part in outputs.log_probs.copies[:3])
-    own = weights * (source == ids[:, None])  # (M, S) where that very token stands
-    shift = length - own.shape[1]  # as in `_fitted`
+    copied = weights * (source == ids[:, None])  # (M, S) where that very token stands
+    shift = length - copied.shape[1]  # as in `_fitted`
     p_gen = torch.sigmoid(gate)
-    shares = ((1 - p_gen) * own.sum(dim=1) / probabilities.clamp(min=1e-30)).clamp(max=1)
-    best, places = own.topk(min(CANDIDATES, own.shape[1]), dim=1)
+    shares = ((1 - p_gen) * copied.sum(dim=1) / probabilities.clamp(min=1e-30)).clamp(max=1)
+    best, places = copied.topk(min(CANDIDATES, copied.shape[1]), dim=1)
     return [
         {
             "p_gen": float(p_gen[i]),
@@ -268,8 +259,8 @@ def _decoder_maps(
         if "self_att" in name:  # a text sees nothing of the others
             columns, whole = rows, np.zeros((texts.shape[1], *[sum(lengths)] * 2), dtype=np.float32)
             for part, end in zip(parts, accumulate(lengths), strict=True):
-                own = slice(end - part.shape[1], end)
-                whole[:, own, own] = part[:, :, : part.shape[1]]
+                place = slice(end - part.shape[1], end)
+                whole[:, place, place] = part[:, :, : part.shape[1]]
             parts = [whole]
         yield AttentionMap(prefix + name, rows, columns, np.concatenate(parts, axis=1))
 

@@ -13,14 +13,8 @@ from dialogist.cli.streams import output_format_of, output_to
 from dialogist.errors import DataError, UsageError
 from dialogist.records import to_json
 
-
-class CardFormat(StrEnum):
-    """Forms of scores."""
-
-    text = "text"
-    json = "json"
-    md = "md"
-
+CardFormat = StrEnum("CardFormat", ["text", "json", "md"])
+"""Forms of scores."""
 
 _SYSTEMS = (
     "Baselines (lead-3 ...), writers (highlights, ollama:..., model:RUN), run folders, or files "
@@ -128,7 +122,7 @@ def _sheet_as(path: Path, form: CardFormat) -> str:
     """What a reader found, with intervals over dialogues."""
     from dialogist_lab.evaluation.judgements import read_sheet, sheet_scores, sheet_table
     from dialogist_lab.evaluation.metric import intervals
-    from dialogist_lab.evaluation.report_card import aligned_lines, markdown_table
+    from dialogist_lab.evaluation.report_card import table_lines
 
     rows, unread = read_sheet(path)
     if unread:
@@ -138,8 +132,8 @@ def _sheet_as(path: Path, form: CardFormat) -> str:
         figures = {key: to_json(figure) for key, figure in intervals(scores).items()}
         about = {"statements": len(rows), "dialogues": len(scores.ids)}
         return json.dumps({**about, "figures": figures}, indent=2)
-    lines = (markdown_table if form is CardFormat.md else aligned_lines)(sheet_table(scores))
-    return "\n".join([f"{len(rows)} statements about {len(scores.ids)} dialogues", "", *lines])
+    head = f"{len(rows)} statements about {len(scores.ids)} dialogues"
+    return "\n".join([head, "", *table_lines(sheet_table(scores), form)])
 
 
 _TABLE_4 = (

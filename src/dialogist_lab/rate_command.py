@@ -59,12 +59,13 @@ def report_ratings(files: AnswerFiles, output: OutputFile = None) -> int:
     An --output that ends with .md gets Markdown.
     """
     from dialogist_lab.evaluation.judgements import rating_report, read_answers
-    from dialogist_lab.evaluation.report_card import aligned_lines, markdown_table
+    from dialogist_lab.evaluation.report_card import table_lines
 
     tables, notes = rating_report(read_answers(files))
-    as_lines = markdown_table if output and output.suffix == ".md" else aligned_lines
+    form = "md" if output and output.suffix == ".md" else "text"
+    lines = [line for table in tables for line in (*table_lines(table, form), "")]
     with output_to(output):
-        typer.echo("\n".join([*(x for table in tables for x in (*as_lines(table), "")), *notes]))
+        typer.echo("\n".join([*lines, *notes]))
     return 0
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 from rouge_score.rouge_scorer import RougeScorer
@@ -33,7 +34,6 @@ class Support(Metric):
     )
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of one output; none where there is no dialogue."""
         if case.dialogue is None:
             return (0.0,) * 4
         rules = SureRules(case.dialogue.utterances)
@@ -56,7 +56,6 @@ class Supported(Metric):
         self.signature = f"support 1 | verifier: {self._verifier.name} | statements: sentences"
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of one output; none where there is no dialogue."""
         if case.dialogue is None:
             return (0.0,) * 4
         drafts = [Draft(sentence) for sentence in split_sentences(case.prediction)]
@@ -137,7 +136,6 @@ class EventOrder(Metric):
     only_latin = True
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of one output; none where there is no pair."""
         if case.dialogue is None:
             return mean_of(None)
         holders: dict[str, set[int]] = {}
@@ -150,13 +148,6 @@ class EventOrder(Metric):
         anchors = [min(place) for place in places if len(place) == 1]
         pairs = [(a, b) for a, b in combinations(anchors, 2) if a != b]
         return mean_of(100 * fmean(a > b for a, b in pairs) if pairs else None)
-
-
-class _Labels:
-    """The tokenizer of label sequences: numbers with spaces between them."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return text.split()
 
 
 class KeyPoints(Metric):
@@ -176,7 +167,8 @@ class KeyPoints(Metric):
         self._numbers = {label: str(i) for i, label in enumerate(pack.labels)}
         longest = max((len(self.find(text, "")) for text in references), default=1)
         self._bleu = Bleu(orders=max(1, min(4, longest)), tokenize="none")
-        self._rouge = RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Labels())
+        by_spaces = SimpleNamespace(tokenize=str.split)
+        self._rouge = RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=by_spaces)
         self.signature = (
             f"{pack.name} | {self._bleu.signature} | a label is a token | "
             "R1 and R2 recall, RL F1 | x 100 | mean over references"

@@ -305,10 +305,9 @@ def rating_page(
     swapped = set(sorted(drawn, key=lambda i: lot(f"side {seed} {i}"))[: len(drawn) // 2])
     items = []
     for i in drawn:
-        texts = [output.prediction for output in pairs[i]][:: -1 if i in swapped else 1]
-        dialogue = pairs[i][0].dialogue or Dialogue(())
-        turns = [[turn.speaker, turn.text] for turn in dialogue.utterances]
-        items.append({"turns": turns, "first": texts[0], "second": texts[1]})
+        first, second = pairs[i][:: -1 if i in swapped else 1]
+        turns = _turns(first.dialogue or Dialogue(()))
+        items.append({"turns": turns, "first": first.prediction, "second": second.prediction})
     key = {
         "systems": list(systems),
         "ids": [pairs[i][0].id for i in drawn],
@@ -382,14 +381,14 @@ def rating_report(answers: Answers) -> tuple[list[list[list[str]]], list[str]]:
     marks = [np.full(shape, math.nan) for _ in key.systems]  # 1: says something false
     for rater, given in enumerate(raters.values()):
         for item, answer in given.items():
-            is_swapped = key.swapped[item]
+            places = ("second", "first") if key.swapped[item] else ("first", "second")
             for question in QUESTIONS:
                 sign = _SIGNS.get(getattr(answer, question), math.nan)
-                signs[question][rater, item] = -sign if is_swapped else sign
-            for place, which in (("first", int(is_swapped)), ("second", int(not is_swapped))):
+                signs[question][rater, item] = sign * _SIGNS[places[0]]
+            for place, mark in zip(places, marks, strict=True):
                 # A summary left alone counts once its item is answered whole.
                 if place in answer.false or answer.is_whole:
-                    marks[which][rater, item] = place in answer.false
+                    mark[rater, item] = place in answer.false
 
     def share(values: Floats) -> str:
         numbers = np.stack([100 * np.nansum(values, axis=0), np.isfinite(values).sum(axis=0)], 1)

@@ -50,7 +50,6 @@ class Meteor(Metric):
         self._tokenize = NLTKWordTokenizer().tokenize
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The mean over the references."""
         words = self._words(case.prediction)
         how = (str.lower, self._stemmer, self._wordnet)
         scores = [single_meteor_score(self._words(r), words, *how) for r in case.references]
@@ -106,7 +105,6 @@ class BertScore(Metric):
         )
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of one output."""
         return self.measure_all([case])[0]
 
     def measure_all(self, cases: Sequence[Case]) -> list[Sequence[float]]:

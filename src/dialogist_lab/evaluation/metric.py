@@ -96,7 +96,10 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of one output: those of the first column, then those of the second ..."""
+        """The numbers of one output: those of the first column, then those of the second ...
+
+        Numbers are 0 where nothing can be measured, such as without a dialogue.
+        """
 
     def measure_all(self, cases: Sequence[Case]) -> list[Sequence[float]]:
         """The numbers of all outputs, in their order."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -410,15 +410,12 @@ def card_title(card: Card) -> str:
     return f"{names}: {len(card.outputs)} dialogues of {card.data}, {count:.3g} references each"
 
 
-def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -> Iterator[str]:
-    """Lines of cells in columns: those of ``names`` to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if i in names else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
+def aligned_lines(table: Table) -> Iterator[str]:
+    """Lines of cells in columns: the first to the left, figures to the right."""
+    first, *widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, *row in table:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join([name.ljust(first), *cells]).rstrip()
 
 
 def markdown_table(table: Table) -> list[str]:
@@ -428,10 +425,15 @@ def markdown_table(table: Table) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
 
 
+def table_lines(table: Table, form: str) -> list[str]:
+    """The lines of a table in Markdown (``md``), or in columns."""
+    return markdown_table(table) if form == "md" else [*aligned_lines(table)]
+
+
 def card_as(card: Card, form: str) -> str:
     """All tables, then what to beware of: as ``text``, ``md`` or ``json``."""
     if form == "json":
         return json.dumps(card.to_json(), ensure_ascii=False, indent=2)
-    table_lines, bullet = (markdown_table, "* ") if form == "md" else (aligned_lines, "")
-    tables = [line for table in card_tables(card) for line in (*table_lines(table), "")]
+    bullet = "* " if form == "md" else ""
+    tables = [line for table in card_tables(card) for line in (*table_lines(table, form), "")]
     return "\n".join([card_title(card), "", *tables, *(f"{bullet}{n}" for n in card_notes(card))])

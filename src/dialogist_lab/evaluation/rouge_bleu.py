@@ -67,7 +67,6 @@ class Rouge(Metric):
         self._scorer = RougeScorer(list(ROUGE_TYPES), tokenizer=RougeWords())
 
     def measure(self, case: Case) -> Sequence[float]:
-        """The numbers of `columns`."""
         prediction = "\n".join(split_sentences(case.prediction))
         by_reference = [
             self._scorer.score("\n".join(split_sentences(text)), prediction)
