@@ -1,11 +1,14 @@
 """The fixtures of the readers' tests, for readers of the laboratory; an encoder to start from."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import tokenizers
 import torch
 import transformers
 from tests.formats.conftest import notes, problems, read
+from tokenizers import models, normalizers, pre_tokenizers, processors
 
 from dialogist.language.wordpiece import wordpiece
 
@@ -23,3 +26,16 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(folder)
     return folder
+
+
+def write_tokenizer(folder: Path, words: Iterable[str]) -> None:
+    """Store a tokenizer of whole words, as BERT has it."""
+    vocabulary = {w: n for n, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    made = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep")}
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, model_max_length=128, **special
+    ).save_pretrained(folder)

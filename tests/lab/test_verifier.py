@@ -1,6 +1,7 @@
 """The verifier is trained, interrupted, exported and read by the tool; those of the field adapt."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 import torch
 import transformers
 from safetensors.torch import load_file
-from tokenizers import models, normalizers, pre_tokenizers
+from tests.lab.conftest import write_tokenizer
 
 from dialogist.errors import ModelError
 from dialogist.grounding import ground
@@ -45,7 +45,7 @@ TALK = Dialogue(
 )
 
 
-MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:?"
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
@@ -77,6 +77,7 @@ def test_it_is_trained_and_the_tool_reads_it(
     tiny_encoder: Path, corpus: Path, tmp_path: Path
 ) -> None:
     statements, output = corpus / "w01.jsonl.statements", tmp_path / "verifier"
+    checkpoint = tmp_path / "checkpoint.safetensors"
 
     def run(epochs: int) -> str:
         command = [
@@ -86,12 +87,7 @@ def test_it_is_trained_and_the_tool_reads_it(
             str(statements),
         ]
         command += ["--corpus", str(corpus), "--start", str(tiny_encoder), "--output", str(output)]
-        command += [
-            "--epochs",
-            str(epochs),
-            "--checkpoint",
-            str(tmp_path / "checkpoint.safetensors"),
-        ]
+        command += ["--checkpoint", str(checkpoint), "--epochs", str(epochs)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
@@ -99,7 +95,7 @@ def test_it_is_trained_and_the_tool_reads_it(
     assert "2 dialogues, 4 statements" in run(2)  # woz is public, and --data not given
     assert "update" not in run(2)  # the checkpoint has both epochs
     network = VerifierNetwork(tiny_encoder)
-    kept = load_file(tmp_path / "checkpoint.safetensors")
+    kept = load_file(checkpoint)
     mark = "network."
     network.load_state_dict({n.removeprefix(mark): v for n, v in kept.items() if mark in n})
     verifier = LocalVerifier(output)
@@ -138,8 +134,6 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 
 
 def test_a_word_makes_a_true_statement_false() -> None:
-    import random
-
     text = "Mina agreed to Thursday at 9."
     for seed in range(30):
         changed = corrupted(text, TALK, random.Random(seed))
@@ -191,7 +185,7 @@ def test_an_entailment_model_of_the_hub_judges(tmp_path: Path, labels: list[str]
 
 
 def test_minicheck_t5_answers_one_or_zero(tmp_path: Path) -> None:
-    tokenizer(tmp_path)
+    write_tokenizer(tmp_path, LETTERS)
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
     torch.manual_seed(1)
     transformers.T5ForConditionalGeneration(
@@ -213,18 +207,8 @@ def test_what_is_no_entailment_model_says_so(tmp_path: Path, labels: list[str] |
         open_verifier(f"nli:{path}", None)  # type: ignore[arg-type]
 
 
-def tokenizer(folder: Path) -> None:
-    vocabulary = {t: i for i, t in enumerate([*MARKS, *"abcdefghijklmnopqrstuvwxyz0123456789.,:?"])}
-    made = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="[PAD]", unk_token="[UNK]", model_max_length=128
-    ).save_pretrained(folder)
-
-
 def tiny_classifier(folder: Path, labels: list[str]) -> Path:
-    tokenizer(folder)
+    write_tokenizer(folder, LETTERS)
     torch.manual_seed(1)
     config = transformers.BertConfig(
         **SIZES,

@@ -1,15 +1,18 @@
 """What the tests of the laboratory's evaluation share."""
 
 import json
-from collections.abc import Callable
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
-from dialogist.records import Dialogue, Summary
-from dialogist_lab.evaluation.systems import Output, output_of
+from dialogist.records import Dialogue
 
 TURNS = ("Ann: Shall we meet at noon?", "Bo: Yes, at Luigi's bar.", "Ann: I bring the report.")
+
+
+EVIL = "</script><script>alert('&')</script>"
 
 
 def dialogue(number: int = 0, *references: str, turns: tuple[str, ...] = TURNS) -> Dialogue:
@@ -17,16 +20,6 @@ def dialogue(number: int = 0, *references: str, turns: tuple[str, ...] = TURNS) 
     text = "\n".join([*turns[:-1], f"{turns[-1]} Number {number} is done."])
     talk = Dialogue.from_text(text, f"d{number}")
     return Dialogue(talk.utterances, talk.id, references or (f"Ann and Bo meet. Case {number}.",))
-
-
-@pytest.fixture
-def outputs_saying() -> Callable[..., list[Output]]:
-    """Outputs with these texts, each about a dialogue of its own."""
-
-    def make(*texts: str, references: tuple[str, ...] = ()) -> list[Output]:
-        return [output_of(Summary(t), dialogue(i, *references)) for i, t in enumerate(texts)]
-
-    return make
 
 
 @pytest.fixture
@@ -40,4 +33,23 @@ def data(tmp_path: Path) -> Path:
         lines.append(json.dumps({"id": talk.id, "turns": turns, "summaries": summaries}))
     path = tmp_path / "dev.jsonl"
     path.write_text("\n".join(lines))
+    return path
+
+
+def page_data(html: str) -> dict:
+    """What a page's script reads; the page must load nothing and end no script early."""
+    data = re.search(r'<script type="application/json" id="page">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    assert "default-src 'none'" in unescape(html)
+    assert "src=" not in html.replace('"data:', "")
+    assert EVIL not in html
+    return json.loads(data[1])
+
+
+def rated(folder: Path, html: str, name: str, marks: dict, **changes: object) -> Path:
+    """The file that a rater saves."""
+    data, path = page_data(html), folder / f"{name}.json"
+    record = {"kind": "dialogist rating answers", "version": 1, "rater": name, "answers": marks}
+    record |= {"page": data["page"], "key": data["key"], **changes}
+    path.write_text(json.dumps(record))
     return path

@@ -7,7 +7,7 @@ from dialogist.records import Dialogue, Summary
 from dialogist_lab.evaluation.cautions import output_cautions, overlap_cautions, table_cautions
 from dialogist_lab.evaluation.metric import Difference
 from dialogist_lab.evaluation.rouge_bleu import Bleu, Rouge
-from dialogist_lab.evaluation.systems import Output, output_of
+from dialogist_lab.evaluation.systems import output_of
 
 NAMES = ("Ann", "Bea", "Cal", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim")
 GOOD = [f"{name} wants a {name} and Bo says that {name}s are what they may have." for name in NAMES]
@@ -31,10 +31,9 @@ def kinds(outputs):
         ([f"{t[:3]} agrees." for t in GOOD], {"shorter-than-references": "serious"}),
     ],
 )
-def test_outputs(outputs_saying, texts, found):
+def test_outputs(texts, found):
     references = [f"They discuss what is to be done about {i} here today." for i in range(30)]
-    outputs = outputs_saying(*texts)
-    outputs = [Output(o.summary, (references[i],), o.dialogue) for i, o in enumerate(outputs)]
+    outputs = [output_of(Summary(t), dialogue(i, references[i])) for i, t in enumerate(texts)]
     assert kinds(outputs) == found
 
 

@@ -5,10 +5,12 @@ import json
 
 import pytest
 import typer
+from tests.lab.evaluation.conftest import page_data, rated
 from typer.testing import CliRunner
 
 from dialogist.errors import DialogistError
 from dialogist_lab import evaluate_command, rate_command
+from dialogist_lab.evaluation.judgements import QUESTIONS
 
 APP = typer.Typer()
 for function in (evaluate_command.evaluate, evaluate_command.compare, evaluate_command.report):
@@ -44,12 +46,8 @@ def test_a_baseline_beside_others(data, tmp_path):
 def test_forms_of_a_card(data):
     card = json.loads(run("evaluate", "lead-1", data, "--format", "json", "--no-floors"))
     [row] = card["rows"]
-    assert (row["system"], row["kind"], card["dialogues"], card["references"]) == (
-        "lead-1",
-        "system",
-        9,
-        2,
-    )
+    assert (row["system"], row["kind"]) == ("lead-1", "system")
+    assert (card["dialogues"], card["references"]) == (9, 2)
     figure = row["figures"]["rougeL.f1"]
     assert figure["low"] <= figure["figure"] <= figure["high"]
     assert "| lead-1 |" in run("evaluate", "lead-1", data, "--format", "md")
@@ -85,11 +83,8 @@ def test_reading_sheets(data, tmp_path):
     with (tmp_path / "sheet.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     assert "3 statements about 3 dialogues" in run("evaluate", "sheet.csv")
-    assert json.loads(run("evaluate", "sheet.csv", "--format", "json"))["figures"]["wrong"] == {
-        "figure": 0.0,
-        "low": 0.0,
-        "high": 0.0,
-    }
+    figures = json.loads(run("evaluate", "sheet.csv", "--format", "json"))["figures"]
+    assert figures["wrong"] == {"figure": 0.0, "low": 0.0, "high": 0.0}
 
 
 def test_compare(data):
@@ -128,12 +123,8 @@ def test_rating_from_page_to_preferred_summaries(data, tmp_path):
         run("evaluate", system, data, "--predictions", f"{system}.jsonl", "--no-floors")
     run("make_page", "lead-1.jsonl", "longest-1.jsonl", "--on", data, "--output", "page.html")
     html = (tmp_path / "page.html").read_text()
-    page = json.loads(html.split('id="page">')[1].split("</script>")[0])
-    whole = dict.fromkeys(("faithful", "complete", "fluent", "overall"), "first")
-    answers = {number: {**whole, "false": [], "note": ""} for number in range(len(page["items"]))}
-    head = {"kind": "dialogist rating answers", "version": 1, "rater": "Ann"}
-    record = {**head, "page": page["page"], "key": page["key"], "answers": answers}
-    (tmp_path / "Ann.json").write_text(json.dumps(record))
+    answer = dict.fromkeys(QUESTIONS, "first") | {"false": [], "note": ""}
+    rated(tmp_path, html, "Ann", dict.fromkeys(range(len(page_data(html)["items"])), answer))
     assert "lead-1's share" in run("report_ratings", "Ann.json")
     run("report_ratings", "Ann.json", "--output", "rating.md")
     assert "| overall |" in (tmp_path / "rating.md").read_text()
