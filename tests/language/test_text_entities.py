@@ -121,8 +121,8 @@ def shown(text: str) -> str:
         ("my employee number is AT80371, at 5", "my employee number is <ID>, at 5"),
         ("护照号码是151524970，我的号码是62345678", "护照号码是<ID>，我的号码是<PHONE>"),
         (
-            "4111 1111 1111 1111 12 times, 4111-1111-1111-1111 123",
-            "<CARD> 12 times, <CARD> 123",
+            "4111 1111 1111 1111 12 times, 4111-1111-1111-1111 123, 3782 822463 10005 12 times",
+            "<CARD> 12 times, <CARD> 123, <CARD> 12 times",
         ),
         ("my flight is 3 hours late", "my flight is 3 hours late"),
         (

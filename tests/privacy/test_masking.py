@@ -58,6 +58,11 @@ def test_what_a_word_tells_once_counts_everywhere():
     ]
 
 
+def test_the_lowest_level_finds_cards_and_accounts_with_other_words_behind():
+    text = "4111 1111 1111 1111 12 times, ES91 2100 0418 4502 0005 1332 is it"
+    assert masked(text, privacy=privacy_of(level="low")) == ["[CARD_1] 12 times, [IBAN_1] is it"]
+
+
 def test_overlapping_finds_are_masked_as_one():
     assert masked("Send it to 221B Baker Street, London NW1 6XE.") == ["Send it to [ADDRESS_1]."]
     assert masked("See https://x.com/?mail=a@b.com&n=1") == [

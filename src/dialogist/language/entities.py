@@ -368,6 +368,7 @@ RULES = (
     _after("PLATE_NUM", _PLATE_CUE, f"{_PLATE}|{_HAN_PLATE}", _is_plate, _NEAR),
     _after("ID", f"(?:{_ID_CUE}){_NUMBER}", _CODE, _has_digits(3)),
     _after("ORDER", f"(?:{_ORDER_CUE}){_NUMBER}", _CODE, _has_digits(3)),
+    _plain("CARD", _CARD, is_card),
     _plain("CARD", r"[0-9]{4}(?:[ -][0-9]{4}){3}", is_card),  # "... 1111 12 times"
     _plain("CARD", _GROUPED, is_card),
     Rule(
