@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -217,7 +217,11 @@ def service_process(store, *flags, key=""):
     home = store.removeprefix("sqlite:///").rpartition("/")[0]
     environment = {**os.environ, "DIALOGIST_HOME": home}
     process = subprocess.Popen(
-        [sys.executable, *words], stderr=subprocess.PIPE, text=True, env=environment
+        [sys.executable, *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,  # so that its own processes end with it
     )
     logged = [process.stderr.readline()]  # where it listens
     reading = threading.Thread(target=lambda: logged.extend(process.stderr))
@@ -226,10 +230,11 @@ def service_process(store, *flags, key=""):
         key = key or Path(home, "first-key").read_text().split("#key=")[1].strip()
         bearer, address = {"Authorization": f"Bearer {key}"}, f"http://127.0.0.1:{port}"
         with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
-            wait_for(lambda: _is_ready(client))
+            wait_for(lambda: _is_ready(client), 120)
             yield process, client, logged
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reading.join()
         process.stderr.close()
