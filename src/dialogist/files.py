@@ -15,8 +15,6 @@ from dialogist.errors import DataError, UsageError
 TEMPORARY = ".incomplete-"
 """What every name of something unfinished begins with; it may be removed at any time."""
 
-LOCK = ".lock"
-
 
 @contextmanager
 def _telling(path: Path, what: str) -> Iterator[None]:
@@ -77,7 +75,7 @@ def alone_in(folder: Path, work: str) -> Iterator[None]:
     Raises:
         UsageError: another process is at ``work`` (``training``) there.
     """
-    with (folder / LOCK).open("w") as file:
+    with (folder / ".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -84,7 +84,6 @@ EXAMPLES = {
     "data.check": ("dialogist data check chats.csv",),
     "data.convert": ("dialogist data convert chat.txt --to vcon --output chat.vcon.json",),
 }
-_HELP = "Conversations to short summaries that you can check, on your own CPU."
 _OTHERS = "More commands"
 
 
@@ -115,7 +114,7 @@ def command_line(word: str = "") -> typer.Typer:
     """The command line with all commands; ``word`` is one of ours: with that one alone."""
     app = typer.Typer(
         name="dialogist",
-        help=_HELP,
+        help="Conversations to short summaries that you can check, on your own CPU.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

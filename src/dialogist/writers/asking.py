@@ -16,8 +16,6 @@ from dialogist.writers.language_model import list_schema, numbered_lines
 if TYPE_CHECKING:
     from dialogist.writers.language_model import Chat
 
-VERIFY_PROMPT = "verify.txt"
-
 _AROUND = 2  # lines shown before and after a line of evidence
 _WHOLE = 60  # a dialogue of so many lines is shown whole: a later line may withdraw an earlier one
 _AT_A_TIME = 12  # statements of a request
@@ -42,7 +40,7 @@ class AskingVerifier:
 
     def __init__(self, chat: "Chat") -> None:
         self.chat, self.name = chat, f"model {chat.name}"
-        self._prompt = prompt_text(None, VERIFY_PROMPT)
+        self._prompt = prompt_text(None, "verify.txt")
 
     def verify(self, dialogue: Dialogue, statements: Sequence[Statement]) -> list[Judgement]:
         """The model's verdicts; of a statement that it says nothing about none is known.

@@ -20,8 +20,6 @@ from dialogist.writers.chat import CHARACTERS_A_TOKEN, ChatModel, prompt_text
 if TYPE_CHECKING:
     from dialogist.forms.form_file import FieldSource, Form, FormSection
 
-WRITE_PROMPT = "write.txt"
-
 _LENGTHS = {"short": (75, 1, 3), "medium": (30, 3, 12), "long": (18, 5, 24)}
 """Words of the dialogue for each statement; at least and at most so many statements."""
 _NO_EXAMPLE = (
@@ -88,7 +86,7 @@ class LanguageModelWriter:
         self.chat, self.at_once, self.licence = chat, at_once, licence
         self.name = chat.name
         self._max_tokens = max_tokens
-        self._prompt = Template(prompt_text(prompt, WRITE_PROMPT))
+        self._prompt = Template(prompt_text(prompt, "write.txt"))
 
     def write(
         self, dialogue: Dialogue, form: "Form | None", options: SummaryOptions
