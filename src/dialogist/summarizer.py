@@ -247,19 +247,11 @@ class Summarizer:
     ) -> Result:
         """mask -> write -> ground -> form."""
         dialogue, options, notes = _renamed(dialogue, options)
-        masks: tuple[Dialogue, MaskTable, Privacy] | None = None
-        if options.mask is not None:
-            from dialogist.privacy.masking import mask_dialogue
-            from dialogist.privacy.packs import privacy_of
-
-            level = "medium" if options.mask in ("input", "output") else options.mask
-            privacy = privacy_of(names=options.mask_names, level=level)
-            masks = *mask_dialogue(dialogue, privacy), privacy
-            if options.mask != "output" or self.form is not None:  # a form quotes what it reads
-                pairs = zip(dialogue.utterances, masks[0].utterances, strict=True)
-                called = {u.speaker: masked.speaker for u, masked in pairs}
-                options = _focused(options, called)
-                dialogue = masks[0]
+        masks = _masks_of(dialogue, options)
+        if masks is not None and (options.mask != "output" or self.form is not None):
+            pairs = zip(dialogue.utterances, masks[0].utterances, strict=True)
+            options = _focused(options, {u.speaker: masked.speaker for u, masked in pairs})
+            dialogue = masks[0]  # also where masks come last: a form quotes what it reads
         summary = refused(dialogue, self.writer.language)
         if summary is not None:
             return Result(summary, dialogue, None, notes)
@@ -321,6 +313,20 @@ def _renamed(
 
 def _focused(options: SummaryOptions, names: Mapping[str, str]) -> SummaryOptions:
     return replace(options, focus=names.get(options.focus or "", options.focus))
+
+
+def _masks_of(
+    dialogue: Dialogue, options: SummaryOptions
+) -> "tuple[Dialogue, MaskTable, Privacy] | None":
+    """The dialogue with masks where they are wished for, what is behind them, and how they mask."""
+    if options.mask is None:
+        return None
+    from dialogist.privacy.masking import mask_dialogue
+    from dialogist.privacy.packs import privacy_of
+
+    level = "medium" if options.mask in ("input", "output") else options.mask
+    privacy = privacy_of(names=options.mask_names, level=level)
+    return *mask_dialogue(dialogue, privacy), privacy
 
 
 def _with_chance(summary: Summary, dialogue: Dialogue) -> Summary:
