@@ -85,14 +85,14 @@ def planted_dialogue(
     def varied(text: str) -> str:
         return _COMMON.sub(lambda m: dice.choice(rare) if dice.random() < RARE else m[0], text)
 
-    told = [s for s in dialogue.speakers if is_person(s)]
+    known_as = [speaker for speaker in dialogue.speakers if is_person(speaker)]
     for turn in dialogue.utterances:
         for mention in name_mentions(turn.text):
             before = turn.text[max(0, mention.start - 12) : mention.start]
             known = (word in names.known or is_first_name(word) for word in mention.words)
             if any(known) or _TITLE.search(before):
-                told.append(turn.text[mention.start : mention.end])
-    people = People(told)
+                known_as.append(turn.text[mention.start : mention.end])
+    people = People(known_as)
     chosen: dict[str, tuple[str, str]] = {}
     is_lower = dice.random() < LOWER
     for turn in dialogue.utterances:

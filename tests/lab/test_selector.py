@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,8 +41,8 @@ def _file(folder: Path, statements: list[dict[str, object]] = _STATEMENTS, count
 
 def test_what_a_marked_dialogue_teaches(tmp_path: Path) -> None:
     [marked] = read_marked(_file(tmp_path))
-    texts = [one.text for one in marked.candidates]
-    worth, together = worth_of(marked, marked.candidates, [(0, 1)])
+    texts = [candidate.text for candidate in marked.candidates]
+    worth, together = worth_of(marked, [(0, 1)])
     boiler, offer, last = (
         next(i for i, text in enumerate(texts) if words in text)
         for words in ("boiler", "Friday, for", "at nine")
@@ -63,27 +64,26 @@ def test_a_span_that_is_not_said_is_an_error(tmp_path: Path) -> None:
 def test_a_selector_learns_and_is_read_by_the_tool(tmp_path: Path) -> None:
     marked = read_marked(_file(tmp_path, count=40), validation=False)
     path = tmp_path / "selector.safetensors"
-    chances = []
-    for epochs in (0, 25):
-        path.write_bytes(save(train_selector(marked, load_file(BUNDLED), 1, epochs)))
-        network = read_network(path)
-        worth = network.worth(marked[0].reading, marked[0].candidates)
-        kept = np.ones(len(worth.key))
-        for (i, _), changed in zip(worth.changes, worth.changed, strict=True):
-            kept[i] *= 1 - changed
-        chances.append((worth.key, 1 - kept * (1 - worth.stale)))
-    texts = [one.text for one in marked[0].candidates]
-    boiler = next(i for i, text in enumerate(texts) if "boiler" in text)
-    offer = next(i for i, text in enumerate(texts) if "Friday, for" in text)
-    (_, _), (key, stale) = chances
-    assert key[boiler] > 0.8
-    assert key[offer] < 0.3
+    path.write_bytes(save(train_selector(marked, load_file(BUNDLED), 1, 25)))
+    worth = read_network(path).worth(marked[0].reading, marked[0].candidates)
+    unchanged = np.ones(len(worth.key))
+    for (i, _), changed in zip(worth.changes, worth.changed, strict=True):
+        unchanged[i] *= 1 - changed
+    stale = 1 - unchanged * (1 - worth.stale)
+    texts = [candidate.text for candidate in marked[0].candidates]
+    boiler, offer = (
+        next(i for i, text in enumerate(texts) if words in text)
+        for words in ("boiler", "Friday, for")
+    )
+    assert worth.key[boiler] > 0.8
+    assert worth.key[offer] < 0.3
     assert stale[offer] > 0.7
     assert stale[boiler] < 0.3
     filed = SectionChances(marked[0].candidates, np.zeros((len(texts), len(OUTPUTS)), np.float32))
-    told = " ".join(one.text for one in select(marked[0].reading, worth, filed, 14))
-    assert "boiler" in told
-    assert "for 90" not in told
+    highlights = select(marked[0].reading, worth, filed, 14)
+    text = " ".join(highlight.text for highlight in highlights)
+    assert "boiler" in text
+    assert "for 90" not in text
 
 
 def test_the_tool_computes_what_was_trained(
@@ -93,11 +93,10 @@ def test_the_tool_computes_what_was_trained(
     trained = selector_training.trained
 
     def keep(
-        examples: list[selector_training.Sample], vectors: torch.Tensor, seed: int, epochs: int
+        examples: list[selector_training.Sample], *others: Any
     ) -> selector_training.Perceptron:
-        net = trained(examples, vectors, seed, epochs)
-        kept.append((net, examples[0]))
-        return net
+        kept.append((trained(examples, *others), examples[0]))
+        return kept[-1][0]
 
     monkeypatch.setattr(selector_training, "trained", keep)
     marked = read_marked(_file(tmp_path, count=3))

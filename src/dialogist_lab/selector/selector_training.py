@@ -21,7 +21,6 @@ import torch
 from safetensors.numpy import load_file, save
 from torch import Tensor, nn
 
-from dialogist.highlights.candidates import Candidate
 from dialogist.highlights.features import (
     CHANGE_FEATURES,
     PAIR_FEATURES,
@@ -60,7 +59,7 @@ class Sample(NamedTuple):
     """Of a dialogue: features of its candidates (C) and pairs, and what they are worth."""
 
     rows: Tensor
-    each: Tensor
+    units: Tensor
     places: Tensor
     pairs: Tensor
     change_places: Tensor
@@ -137,7 +136,7 @@ def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
 
 def example_of(
     marked: MarkedDialogue,
-    each: Matrix,
+    units: Matrix,
     alike: Sequence[Mapping[int, float]],
     rarity: Rarity,
     table: PieceTable,
@@ -146,15 +145,15 @@ def example_of(
     candidates = marked.candidates
     pairs = pairs_of(marked.reading, candidates, rarity)
     changes = changes_of(marked.reading, candidates, alike)
-    worth, together = worth_of(marked, candidates, pairs.places.tolist())
+    worth, together = worth_of(marked, pairs.places.tolist())
     pieces = table.pieces_of(marked.reading.units)
-    own = pieces.of([candidate.units for candidate in candidates])
+    of_candidates = pieces.of([candidate.units for candidate in candidates])
     of_units = pieces.of([(i,) for i in range(len(marked.reading.units))])
-    rows = np.concatenate([rows_of(candidates, each), table.sums(pieces, own)], axis=1)
+    rows = np.concatenate([rows_of(candidates, units), table.sums(pieces, of_candidates)], axis=1)
     known = torch.tensor([float(marked.knows_key), float(marked.knows_stale)])
     return Sample(
         torch.from_numpy(rows),
-        torch.from_numpy(each),
+        torch.from_numpy(units),
         torch.from_numpy(pairs.places),
         torch.from_numpy(pairs.features),
         torch.from_numpy(changes.places),
@@ -163,17 +162,16 @@ def example_of(
         together,
         known.expand(len(candidates), 2),
         torch.from_numpy(pieces.ids),
-        torch.from_numpy(own.owned),
-        torch.from_numpy(np.repeat(np.arange(len(candidates)), own.lengths)),
+        torch.from_numpy(of_candidates.owned),
+        torch.from_numpy(np.repeat(np.arange(len(candidates)), of_candidates.lengths)),
         torch.from_numpy(of_units.owned),
-        torch.from_numpy(np.repeat(np.arange(len(each)), of_units.lengths)),
+        torch.from_numpy(np.repeat(np.arange(len(units)), of_units.lengths)),
     )
 
 
-def worth_of(
-    marked: MarkedDialogue, candidates: Sequence[Candidate], places: Sequence[tuple[int, int]]
-) -> tuple[Tensor, Tensor]:
+def worth_of(marked: MarkedDialogue, places: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
     """(C, 3) of candidates, and (P,) of pairs what both tell more than each alone."""
+    candidates = marked.candidates
     terms = [set().union(*(marked.reading.terms[i] for i in c.units)) for c in candidates]
     worth, both = torch.zeros(len(candidates), 3), torch.zeros(len(places))
     for fact in marked.facts:
@@ -201,7 +199,7 @@ class Perceptron(nn.Module):
         self.out = nn.Linear(_HIDDEN, 3)
         self.pair_hidden = nn.Linear(2 * _HIDDEN + PAIR_FEATURES, _PAIR_HIDDEN)
         self.pair_out = nn.Linear(_PAIR_HIDDEN, 1)
-        width = _HIDDEN + example.each.shape[1] + 2 * _CHANNELS + CHANGE_FEATURES
+        width = _HIDDEN + example.units.shape[1] + 2 * _CHANNELS + CHANGE_FEATURES
         self.change_hidden = nn.Linear(width, _CHANGE_HIDDEN)
         self.change_out = nn.Linear(_CHANGE_HIDDEN, 1)
         nn.init.constant_(self.change_out.bias, _RARELY)
@@ -209,13 +207,13 @@ class Perceptron(nn.Module):
     def forward(self, batch: Sample) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of candidates (C, 3), what pairs (P,) tell more, and logits of changes (Q,)."""
         words = self._words(batch)
-        own = self._mean_and_peak(words, batch.owned, batch.owners, len(batch.rows))
-        hidden = self._dropped(self.hidden(torch.cat([batch.rows, own], dim=1)))
+        pooled = self._mean_and_peak(words, batch.owned, batch.owners, len(batch.rows))
+        hidden = self._dropped(self.hidden(torch.cat([batch.rows, pooled], dim=1)))
         first, second = (hidden[batch.places[:, side]] for side in (0, 1))
         both = torch.cat([first, second, batch.pairs], dim=1)
         candidate, unit = batch.change_places.unbind(dim=1)
-        said = self._mean_and_peak(words, batch.unit_owned, batch.unit_owners, len(batch.each))
-        units = torch.cat([batch.each, said], dim=1)
+        pooled = self._mean_and_peak(words, batch.unit_owned, batch.unit_owners, len(batch.units))
+        units = torch.cat([batch.units, pooled], dim=1)
         change = torch.cat([hidden[candidate], units[unit], batch.changes], dim=1)
         return (
             self.out(hidden),
@@ -234,11 +232,11 @@ class Perceptron(nn.Module):
 
     def _mean_and_peak(self, words: Tensor, owned: Tensor, owners: Tensor, count: int) -> Tensor:
         """(C, 2D): as `dialogist.highlights.network.mean_and_peak`."""
-        own = words[owned - REACH_OF_WORDS]
+        pieces = words[owned - REACH_OF_WORDS]
         lengths = torch.bincount(owners, minlength=count)[:, None]
-        mean = torch.zeros(count, own.shape[1]).index_add(0, owners, own) / lengths
-        of_each = owners[:, None].expand_as(own)
-        peak = torch.zeros(count, own.shape[1]).scatter_reduce(0, of_each, own, "amax")
+        mean = torch.zeros(count, pieces.shape[1]).index_add(0, owners, pieces) / lengths
+        of_each = owners[:, None].expand_as(pieces)
+        peak = torch.zeros(count, pieces.shape[1]).scatter_reduce(0, of_each, pieces, "amax")
         return nn.functional.dropout(torch.cat([mean, peak], dim=1), _WORD_DROPOUT, self.training)
 
     def _dropped(self, x: Tensor) -> Tensor:
@@ -298,14 +296,14 @@ def joined(examples: Sequence[Sample]) -> Sample:
         """For each of the ``entries`` how much that is ``counted`` comes before its dialogue."""
         return (counts[counted].cumsum(0) - counts[counted]).repeat_interleave(counts[entries])
 
-    changed = [before("rows", "changes"), before("each", "changes")]
+    changed = [before("rows", "changes"), before("units", "changes")]
     return batch._replace(
         places=batch.places + before("rows", "places")[:, None],
         change_places=batch.change_places + torch.stack(changed, dim=1),
         owned=batch.owned + before("ids", "owners"),
         owners=batch.owners + before("rows", "owners"),
         unit_owned=batch.unit_owned + before("ids", "unit_owners"),
-        unit_owners=batch.unit_owners + before("each", "unit_owners"),
+        unit_owners=batch.unit_owners + before("units", "unit_owners"),
     )
 
 
