@@ -36,7 +36,8 @@ def call(dialogist, tmp_path):
 def test_a_summary_on_stdout_and_what_was_read_on_stderr(call):
     result = call("--format", "jsonl", real=True)
     assert result.returncode == 0
-    assert result.err == "dialogist: call.txt: read as transcript: 4 utterances, 2 speakers\n"
+    first, *_ = result.err.splitlines()  # on a busy machine the time it took stands behind
+    assert first == "dialogist: call.txt: read as transcript: 4 utterances, 2 speakers"
     [line] = result.out.splitlines()
     summary = json.loads(line)
     assert (summary["schema_version"], summary["status"]) == (4, "ready")
