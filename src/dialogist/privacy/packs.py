@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
@@ -22,7 +22,7 @@ from dialogist.config import Config, Texts, YamlSource, bundled_files, config_te
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.language.entities import ENTITY_KINDS
 from dialogist.language.tokens import folded
-from dialogist.privacy.persons import NOBODY, People
+from dialogist.privacy.persons import People
 from dialogist.privacy.requested import RequestedValue
 from dialogist.privacy.rules import (
     AFTER_FORM,
@@ -388,10 +388,10 @@ class Privacy:
     names: MaskedNames
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
-    requests: tuple[RequestedValue, ...] = ()
-    classes: Mapping[str, str] = field(default_factory=dict)
-    allowed: frozenset[str] = frozenset()
-    denied: People = NOBODY
+    requests: tuple[RequestedValue, ...]
+    classes: Mapping[str, str]
+    allowed: frozenset[str]
+    denied: People
 
 
 def privacy_of(

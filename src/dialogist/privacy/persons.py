@@ -160,9 +160,6 @@ class People:
             node[""] = None
 
 
-NOBODY = People()
-
-
 @lru_cache(maxsize=16)
 def people_of(names: tuple[str, ...]) -> People:
     """The people of a dialogue; asked for again with each of its texts."""
