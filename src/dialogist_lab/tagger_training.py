@@ -7,7 +7,7 @@ Names of many cultures are planted in dialogues of our own: ``assets/planted_nam
 them, sentences that name people, and such that do not. In marked dialogues, of many languages,
 writers marked who is named, and whose numbers are somebody's; what no rule finds in the other
 dialogues counts as nobody's number. A minute or two on one core; the weights replace those of
-`dialogist.privacy.taggers` and `dialogist.privacy.taggers`.
+`dialogist.privacy.taggers`.
 """
 
 import argparse

@@ -24,6 +24,16 @@ def scores_of(values, system="one", ids=None):
     return Scores(system, names, {"f": MetricColumn("f", "F")}, {"f": numbers}, {"m": "v1"})
 
 
+def test_intervals_hold_95_percent():
+    """Of many values that are normal, they are as wide as the normal distribution has them."""
+    values = np.random.default_rng(0).normal(10, 3, 200)
+    expected = 1.96 * values.std() / math.sqrt(200)
+    alone = interval_of(scores_of(values, "a"), "f")
+    [paired] = paired_differences([scores_of(values, "a")], scores_of([0] * 200, "b"), "f")
+    for interval in (alone, paired):
+        assert (interval.high - interval.low) / 2 == pytest.approx(expected, rel=0.1)
+
+
 def test_no_interval_of_a_single_output_or_none():
     assert math.isnan(interval_of(scores_of([3.0]), "f").low)
     assert interval_of(scores_of([]), "f").text(1) == "-"
