@@ -66,6 +66,19 @@ def test_key_points_come_in_the_forms_order_by_the_writers_labels():
     assert texts(filled, "Rest") == []
 
 
+def test_labels_of_packs_are_no_titles_of_sections():
+    summary = summary_of("The shower is broken.", "Bo asks about lunch.")
+    form = form_of(
+        "title: Problem, source: questions",
+        "title: Asked, source: key_points, labels: [Question, Problem]",
+        packs=["dialogsum"],
+    )
+    filled = fill(summary, MEETING, form)
+    [question] = texts(filled, "Problem")
+    assert "Who pays" in question
+    assert len(texts(filled, "Asked")) == 2
+
+
 def test_without_labels_the_pack_that_fits_best_gives_them():
     summary = summary_of("Ann suggests swimming.", "Bo asks about lunch.", "It is warm.")
     form = form_of(

@@ -149,6 +149,7 @@ class _Filler:
         self.summary, self.dialogue, self.form, self.focus = summary, dialogue, form, focus
         self.unfocused = 0
         self.statements = _labelled(summary.statements, form, dialogue)
+        self.names_sections = any(s.section for s in summary.statements)
         asked = {section.source for section in form.sections}
         self.extracted = extract(dialogue) if asked & set(SECTIONS) else {}
         self.values = Values(dialogue) if "field" in asked else None
@@ -176,7 +177,7 @@ class _Filler:
 
     def _entries(self, section: FormSection) -> tuple[list[Entry], bool]:
         """What stands in a section; whether several values fit equally well."""
-        written = [_stated(s) for s in self.statements if _is_titled(s, section)]
+        written = [_stated(s) for s in self.statements if self._is_titled(s, section)]
         source = section.source
         if source == "field" and self.values is not None:
             values, unclear = self.values.chosen(section)
@@ -186,7 +187,7 @@ class _Filler:
                 return [_stated(s) for s in self.unplaced()], False
             titled = [s for s in self.form.sections if s is not section]
             others = (
-                s for s in self.statements if not any(_is_titled(s, other) for other in titled)
+                s for s in self.statements if not any(self._is_titled(s, other) for other in titled)
             )
             return [_stated(s) for s in others], False
         if source in ("title", "headline"):
@@ -227,10 +228,15 @@ class _Filler:
             _stated(s)
             for label in section.labels
             for s in self.statements
-            if s.section == label and not _is_titled(s, section) and not self._is_held(s)
+            if s.section == label and not self._is_titled(s, section) and not self._is_held(s)
         ]
         answers = answers_in(self.dialogue, section.cues) if section.cues else ()
         return [*labelled, *map(_found, answers)]
+
+    def _is_titled(self, statement: Statement, section: FormSection) -> bool:
+        """Whether a writer wrote a statement for a section; labels of packs are no titles."""
+        name, title = statement.section.strip(), section.title.strip()
+        return self.names_sections and name.casefold() == title.casefold()
 
     def _is_held(self, statement: Statement) -> bool:
         """Whether quotes of other sections hold all that a statement rests on.
@@ -305,7 +311,7 @@ class _Filler:
             for s in self.statements
             if s.section not in labels
             and not (s.verdict == "quoted" and self._is_held(s))
-            and not any(_is_titled(s, section) for section in self.form.sections)
+            and not any(self._is_titled(s, section) for section in self.form.sections)
         ]
 
     def notes(self, left_out: int) -> Iterator[str]:
@@ -344,7 +350,8 @@ def _labelled(statements: Sequence[Statement], form: Form, dialogue: Dialogue) -
     labels, place = list[str](), 0
     for statement, text in zip(statements, texts, strict=True):
         within = [s for s in sentences if place <= s.start < place + len(text)]
-        if statement.verdict == "quoted":  # it goes on with no statement before it
+        if statement.verdict == "quoted" and statement.evidence:
+            # It goes on with no statement before it.
             is_default = not served or _tells(statement, dialogue, served)
             ruled = (s.label for s in within if s.is_ruled)
             labels.append(next(ruled, pack.default if is_default else ""))
@@ -361,11 +368,6 @@ def _tells(statement: Statement, dialogue: Dialogue, served: Container[str]) -> 
     is_asked = "?" in question.text[first.start : first.end]
     is_asking = "?" in answer.text[last.start : last.end]
     return answer.speaker in served and not is_asking and (is_asked or question.speaker in served)
-
-
-def _is_titled(statement: Statement, section: FormSection) -> bool:
-    """Whether a writer wrote a statement for a section."""
-    return statement.section.strip().casefold() == section.title.strip().casefold()
 
 
 def _stated(statement: Statement) -> Entry:

@@ -192,12 +192,16 @@ class Values:
         """
         text, before = self._texts[number], self._texts[number - 1] if number else ""
         asked = [t for t in _NUMBERS if has_cue(before, _CUES[t]) and _ASKS.search(before)]
+        corrected: list[TypedValue] = []
         if not asked and (_CORRECTION.search(text) or "not " in text.lower()):
-            asked = [v.type for v in typed if v.type in _NUMBERS][-1:]
+            corrected = [v for v in typed if v.type in _NUMBERS][-1:]
+            asked = [v.type for v in corrected]
         form = _PLATE if asked[:1] == ["plate"] and _PLATE.search(text) else _CODE
         for code in form.finditer(text) if asked else ():
             value = TypedValue(asked[0], code[0], number, *code.span())
             digits = sum(map(str.isdecimal, code[0]))
+            if any(abs(digits - sum(map(str.isdecimal, v.text))) > 1 for v in corrected):
+                continue  # "No, I paid 319" corrects no number of an order
             is_typed = any(v.start < value.end and value.start < v.end for v in typed
                            if v.utterance == number)  # fmt: skip
             if not is_typed and digits > 2 and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
