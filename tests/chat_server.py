@@ -58,6 +58,7 @@ class ChatServer(ThreadingHTTPServer):
         that it knows."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.answers, self.missing, self.seconds, self.forms = answers, missing, seconds, forms
+        self.models: Any = [{"id": "m", "object": "model"}]
         self.faults: deque[Any] = deque()
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -88,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_GET(self) -> None:
-        self._send(200, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}))
+        self._send(200, json.dumps({"object": "list", "data": self.server.models}))
 
     def do_POST(self) -> None:
         server = self.server

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.chat_server import ChatServer
@@ -309,6 +310,21 @@ def test_what_is_hopeless_ends_the_run(server: ChatServer, status: int) -> None:
 def test_a_server_that_is_not_there_ends_the_run() -> None:
     with pytest.raises(ModelError, match="cannot be reached"):
         Summarizer("openai:http://127.0.0.1:9/v1#a?retries=0&cache=off").summarize([talk()])
+
+
+@pytest.mark.parametrize(
+    ("listed", "names"),
+    [(None, []), ([{"id": "m", "meta": ["?"]}], ["m"]), (["m"], None)],
+)
+def test_a_list_of_models_may_be_anything(server: ChatServer, listed: Any, names: Any) -> None:
+    server.models = listed  # null: Ollama without a model
+    chat = ChatModel(f"http://127.0.0.1:{server.server_port}/v1#m?cache=off")
+    assert chat.context == 8192
+    if names is None:
+        with pytest.raises(ModelError, match="AttributeError"):
+            chat.models()
+    else:
+        assert chat.models() == names
 
 
 def test_a_server_that_drips_is_left_in_time(server: ChatServer) -> None:

@@ -131,10 +131,10 @@ class ChatModel:
             models = self._listed()
         except ModelError:  # asked out of interest: what matters fails again when asked to write
             return None
-        for model in models:
-            extra = model.model_extra or {}
-            tokens = extra.get("max_model_len") or (extra.get("meta") or {}).get("n_ctx")
-            if type(tokens) is int and tokens >= 512 and self.model in (model.id, ""):
+        for name, facts in models.items():
+            meta = facts.get("meta")
+            tokens = facts.get("max_model_len") or (isinstance(meta, dict) and meta.get("n_ctx"))
+            if type(tokens) is int and tokens >= 512 and self.model in (name, ""):
                 return tokens
         return None
 
@@ -144,11 +144,13 @@ class ChatModel:
         Raises:
             ModelError: it cannot be reached.
         """
-        return [model.id for model in self._listed()]
+        return list(self._listed())
 
-    def _listed(self) -> "list[openai.types.Model]":
+    def _listed(self) -> dict[str, dict[str, Any]]:
+        """What the server says of its models; Ollama without any says null."""
         try:
-            return self._client.with_options(timeout=5, max_retries=0).models.list().data
+            models = self._client.with_options(timeout=5, max_retries=0).models.list().data or ()
+            return {str(model.id): model.model_extra or {} for model in models}
         except Exception as error:
             raise ModelError(f"{self.host}: {type(error).__name__}") from None
 
@@ -184,8 +186,8 @@ class ChatModel:
         try:
             content, spent, is_cut = self._asked(messages, schema, on_text)
         finally:
-            self._book(*spent)
-            self._book(-estimate, -self.config.max_tokens)
+            # At once: between two steps another thread would see the budget spent twice.
+            self._book(spent[0] - estimate, spent[1] - self.config.max_tokens)
             self._count(*spent)
         if not is_cut:
             self._cache.put(key, content)
