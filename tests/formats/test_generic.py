@@ -242,6 +242,19 @@ def test_paths_to_nested_keys(read, problems):
     assert "no key 'by.nam'" in problems[0].reason
 
 
+def test_messages_of_a_dialogue_that_is_an_object_further_in(read):
+    rows = [{"in": {"talk": {"id": i}}, "speaker": "Ann", "text": "hi"} for i in ("a", "a", "b")]
+    found = read(json.dumps(rows), "t.json", columns={"id": "in.talk"})
+    assert [(d.id, len(d.utterances)) for d in found] == [("a", 2), ("b", 1)]
+
+
+def test_an_item_without_the_key_of_the_text_is_no_turn(read, notes):
+    rows = [{"speaker": "Ann", "what": "hi"}, {"speaker": "Bo", "what": ""}, {"speaker": "Bo"}]
+    (dialogue,) = read(json.dumps(rows), "t.json", columns={"text": "what"})
+    assert turns(dialogue) == [("Ann", "hi"), ("Bo", "")]
+    assert "left out: 1 items without text" in notes[-1]
+
+
 def test_conditions_on_records_and_on_turns(read, notes):
     talk = {"team": "A", "turns": [{"speaker": "Ann", "text": "a", "kind": "x"}, ["Bo", "b"]]}
     rows = lines([talk, {**talk, "team": "B"}])

@@ -385,6 +385,12 @@ def _holds(turn: Any, utterance: Utterance) -> bool:
     return utterance.text in texts
 
 
+def _dialogue_id(item: Record, key: str) -> str:
+    """The id of the dialogue of a message: under ``key``, or in the object that lies there."""
+    value = read_options.value_at(item, key)
+    return id_under(value) if isinstance(value, dict) else id_under(item, key)
+
+
 def id_refusal(
     keys: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
@@ -436,8 +442,7 @@ def _messages_in(
                 item = unwrapped(value)
                 if not selection.takes(item):
                     continue
-                path = f"{key}.id" if isinstance(item.get(key), dict) else key
-                identity = id_under(item, path) if key else source.stem
+                identity = _dialogue_id(item, key) if key else source.stem
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):

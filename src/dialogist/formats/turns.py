@@ -14,7 +14,7 @@ from dialogist.formats import fields
 from dialogist.formats.documents import message_text
 from dialogist.formats.fields import KEYS, TABLES, Record, folded_key, keys_of
 from dialogist.formats.json_records import Program
-from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, value_at
+from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, has_path, value_at
 from dialogist.language.roles import role_in_data, role_of
 from dialogist.records import FIRST_INSTANT, JSON, Utterance
 
@@ -348,7 +348,8 @@ class TurnReader:
             if not text and self.program.doc:
                 self.leave_out("items without text")
                 return []
-            if not text and not (self.columns.get("text") or keys_of(item, "text")):
+            mapped = self.columns.get("text", "")
+            if not text and not (has_path(item, mapped) or keys_of(item, "text")):
                 raise BadRecord(f"{where} has {fields.missing_key('text', item)}")
         elif any(item[key] for key in keys_of(item, "attachments")):
             self.leave_out("attachments")
