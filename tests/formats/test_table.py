@@ -86,6 +86,12 @@ def test_ids_of_the_rows_are_no_ids_of_dialogues(read):
     assert both.id == "x"
 
 
+def test_a_column_without_a_name_tells_nothing(read):  # pandas numbers its rows in one
+    (dialogue,) = read(",chat_id,speaker,text\n0,x,Ann,hi\n1,x,Bo,ho\n", "t.csv")
+    assert dialogue.references == ()
+    assert dialogue.utterances == (Utterance("Ann", "hi"), Utterance("Bo", "ho"))
+
+
 def test_bare_texts_with_one_id_are_not_taken_for_dialogues(read, problems):
     assert len(read("id,text\n1,hello there\n1,hi\n", "t.csv")) == 1
     assert "has the id of line 2 and names no speaker" in problems[0].reason

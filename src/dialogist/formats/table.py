@@ -72,7 +72,7 @@ def read_table(source: Source, options: ReadOptions, report: ProblemReporter) ->
 
     def selected() -> Rows:
         for line, cells in table:
-            row = dict(zip(header, cells, strict=False))
+            row = {name: cell for name, cell in zip(header, cells, strict=False) if name}
             if len(cells) != len(header):
                 report(line, f"has {counted(len(cells), 'cells')}, the header has {len(header)}")
             elif selection.takes(row):
