@@ -52,7 +52,7 @@ class Condition:
 
 
 def value_at(record: Mapping[str, JSON], path: str, default: Any = None) -> Any:
-    """The value under a key, or under a path of keys and list positions (``a.b.0``); an empty one is none."""
+    """The value under a key, or under a path of keys and list positions (``a.b.0``)."""
     if not path:  # a table of pandas has a column without a name
         return default
     if path in record:

@@ -31,7 +31,6 @@ from dialogist.writers import GIVEN_UP, SENT
 
 if TYPE_CHECKING:
     import httpx2 as httpx
-    import openai
 
 ENDPOINT_KEY = "DIALOGIST_OPENAI_KEY"
 """The environment variable with the key; for api.openai.com ``OPENAI_API_KEY`` will do, too."""
