@@ -328,7 +328,7 @@ class _Rows:
         return next(self._pieces, b"")
 
 
-Form = Literal["jsonl", "parquet"]
+PartFormat = Literal["jsonl", "parquet"]
 """How records are written."""
 
 _COLUMNS = ("id", "status", "reason", "text", "writer", "record")
@@ -346,7 +346,7 @@ def _row(line: str) -> dict[str, str]:
     return {name: record.get(name, "") for name in _COLUMNS} | {"record": line}
 
 
-def encoded_part(lines: Sequence[str], form: Form) -> bytes:
+def encoded_part(lines: Sequence[str], form: PartFormat) -> bytes:
     """The bytes of a part; MissingExtraError where Parquet is asked for without pyarrow."""
     if form == "jsonl":
         return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
@@ -363,7 +363,7 @@ def encoded_part(lines: Sequence[str], form: Form) -> bytes:
 class FolderSink:
     """Parts as files of the job's own folder."""
 
-    def __init__(self, folder: Path, form: Form = "jsonl") -> None:
+    def __init__(self, folder: Path, form: PartFormat = "jsonl") -> None:
         self._folder, self.form = folder, form
         encoded_part([], form)  # told before any work is done
 
@@ -396,7 +396,7 @@ class FolderSink:
 class UrlSink:
     """Parts as files below a URL; the manifest comes last."""
 
-    def __init__(self, url: str, form: Form = "jsonl") -> None:
+    def __init__(self, url: str, form: PartFormat = "jsonl") -> None:
         self._url, self.form = url.rstrip("/"), form
         self._files = file_system(url)
         encoded_part([], form)
@@ -441,7 +441,7 @@ class UrlSink:
 class TableSink:
     """Records as rows of a table; a part is one transaction, and replaces what it was before."""
 
-    form: Form = "jsonl"
+    form: PartFormat = "jsonl"
 
     def __init__(self, given: str) -> None:
         self._engine, name, self._shown = database_table(given)

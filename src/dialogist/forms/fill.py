@@ -287,11 +287,9 @@ class _Filler:
     def _instead(self, section: FormSection) -> str:
         """Where an empty section's matter is to be read: nothing found is not nothing said."""
         if section.source == "key_points" and section.cues:
-            utterances = enumerate(self.dialogue.utterances, 1)
-            named = [n for n, utterance in utterances if has_cue(utterance.text, section.cues)][
-                :_NAMED
-            ]
-            places = "".join(f" [{number}]" for number in named)
+            texts = enumerate((u.text for u in self.dialogue.utterances), 1)
+            named = [number for number, text in texts if has_cue(text, section.cues)]
+            places = "".join(f" [{number}]" for number in named[:_NAMED])
             return f"Mentioned, not extracted: see{places}" if named else ""
         spans = {f.evidence for f in self.extracted.get(section.source, ())}
         titles = [
