@@ -1,6 +1,6 @@
 """Write the reference part of the documentation from the code.
 
-    python bench/reference.py [FOLDER]
+    python bench/reference.py
 
 ``make docs`` runs it before it builds the site. The pages are not committed: what is made at each
 build cannot be out of date.
@@ -10,7 +10,6 @@ import importlib
 import inspect
 import json
 import re
-import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
@@ -264,4 +263,4 @@ def metrics() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main()

@@ -203,8 +203,25 @@ def test_what_is_no_entailment_model_says_so(tmp_path: Path, labels: list[str] |
     path = tmp_path / "no"
     if labels is not None:
         path = tiny_classifier(tmp_path, labels)
-    with pytest.raises(ModelError, match=r"nli:.*(cannot be loaded|none of its classes)"):
+    with pytest.raises(ModelError, match=r"nli:.*(no model|none of its classes)"):
         open_verifier(f"nli:{path}", None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("allowed", ["", "1"])
+def test_a_name_is_fetched_only_where_the_network_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, allowed: str
+) -> None:
+    asked = []
+
+    def absent(path: str, **options: bool) -> None:
+        asked.append(options["local_files_only"])
+        raise OSError(f"no {path}")
+
+    monkeypatch.setenv("DIALOGIST_ALLOW_NETWORK", allowed)
+    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", absent)
+    with pytest.raises(ModelError, match="no model .--allow-network loads one"):
+        open_verifier("nli:somebody/entailment", None)  # type: ignore[arg-type]
+    assert asked == [not allowed]
 
 
 def tiny_classifier(folder: Path, labels: list[str]) -> Path:

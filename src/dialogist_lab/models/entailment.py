@@ -17,6 +17,7 @@ from transformers import (
 )
 
 from dialogist.errors import ModelError
+from dialogist.files import network_allowed
 from dialogist.grounding import claim_of
 from dialogist.grounding.verification import Judgement
 from dialogist.records import Dialogue, Statement
@@ -32,18 +33,19 @@ class EntailmentVerifier:
     """A statement is supported where its lines, with those around them, entail it."""
 
     def __init__(self, path: str) -> None:
-        """``path``: a folder, or a name of the hub.
+        """``path``: a folder, or a name on the hub (downloaded where the network is allowed).
 
         Raises:
             ModelError: it cannot be loaded, or tells no entailment.
         """
         self.name = f"nli:{Path(path).name}"
-        with loading(f"nli:{path}: cannot be loaded"):
-            config: Any = AutoConfig.from_pretrained(path)
+        options = {"local_files_only": not network_allowed()}
+        with loading(f"nli:{path}: no model (--allow-network loads one)"):
+            config: Any = AutoConfig.from_pretrained(path, **options)
             self._is_t5 = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self._is_t5 else AutoModelForSequenceClassification
-            self._model: Any = kind.from_pretrained(path).eval()
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(path)
+            self._model: Any = kind.from_pretrained(path, **options).eval()
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(path, **options)
         if self._is_t5:
             self._places = [self._tokenizer.encode(answer)[0] for answer in ("0", "1")]
             self._entailed = 1
