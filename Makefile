@@ -105,7 +105,7 @@ docs: .venv/.dev ## the documentation as a site in site/, its reference made fro
 	$(BIN)/zensical build --clean
 
 # Without what it wants to run sentences: its folder alone is read.
-verifier: .venv/.dev minilm ## train the verifier on corpus/statements, and with DATA on public dialogues (2 hours of a core)
+verifier: .venv/.dev minilm ## train the verifier on corpus/statements, and with DATA on public dialogues (5 hours of a core)
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.verifier.verifier_training corpus/statements/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/verifier $(ARGS)
 

@@ -14,9 +14,9 @@ from dialogist.formats.fields import KEYS, Record, RecordSelection, id_under, js
 from dialogist.formats.json_records import JsonValue, Program, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
-from dialogist.formats.speaker_lines import LINE_END, named_lines
+from dialogist.formats.speaker_lines import named_lines
 from dialogist.formats.turns import Participants, TurnReader, has_text, in_order, unwrapped
-from dialogist.language.tokens import counted, listed
+from dialogist.language.tokens import LINE_END, counted, listed
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 
 _FACTS = listed("subject title status state priority tags channel created_at language name")

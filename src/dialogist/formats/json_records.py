@@ -16,7 +16,7 @@ from dialogist.formats.fields import Record, json_kind
 from dialogist.formats.moments import format_table
 from dialogist.formats.read_options import BadRecord, Columns, Parse, ProblemReporter
 from dialogist.formats.source import Source, SourceLine, without_compression
-from dialogist.formats.speaker_lines import LINE_END
+from dialogist.language.tokens import LINE_END
 from dialogist.records import JSON, Dialogue
 
 LONGEST_LITERAL = 1 << 22

@@ -14,8 +14,6 @@ from dialogist.language.roles import role_of
 from dialogist.language.tokens import word_set
 from dialogist.records import Utterance
 
-LINE_END = re.compile(r"\r\n|\n|\r")
-
 _STAMP, _STAMP_BEHIND, _STAMP_OF_TEXT, _STAMP_ALONE, _STAMP_AT_END = line_patterns(
     "stamp", "stamp_behind", "stamp_of_text", "stamp_alone", "stamp_at_end"
 )

@@ -15,9 +15,9 @@ from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
 from dialogist.formats.json_records import Program, program_of, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
-from dialogist.formats.speaker_lines import LINE_END, named_lines
+from dialogist.formats.speaker_lines import named_lines
 from dialogist.formats.turns import TurnReader
-from dialogist.language.tokens import counted
+from dialogist.language.tokens import LINE_END, counted
 from dialogist.records import Dialogue
 
 _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)

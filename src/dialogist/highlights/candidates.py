@@ -1,7 +1,7 @@
 """What a summary can quote: clauses, answers with what they answer, offers with their replies."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,8 +36,7 @@ _CORRECTS = re.compile(
     r"|or rather|correction|on second thoughts?)\b"
 )
 # What is another value, too: "40 of it. No, let's start with 20.", "At her weight make it 600."
-_AMENDS = re.compile(r"(?i)(?:(?:oh|ah|um+|uh+|er|well|hm+)\W+)*no,|.*\bmake (?:it|that) (?=\w)")
-_COUNTED = ("money", "count", "number")
+_AMENDS = re.compile(r"(?i)(?:\w+\W+)?no,|.*\bmake (?:it|that) \w")
 _OFFERING = ("offer", "want", "please", "commit", "imperative", "advise", "must", "instead")
 _SETTLING = ("agree", "no", "refuse", "takes")
 
@@ -107,24 +106,11 @@ def _goes_on(reading: Reading, i: int) -> bool:
 
 
 def amends(reading: Reading, i: int) -> bool:
-    """Whether a unit gives another value for one that its speaker has just named.
-
-    Or the unit after it does: "Sunday. No, there's football. Monday."
-    """
-    unit = reading.units[i]
-    if reading.units[i - 1].turn != unit.turn:
-        return False
-    if not (_AMENDS.match(unit.text) or _CORRECTS.match(unit.text)):
-        return False
-    here = [n for n, other in enumerate(reading.units[i : i + 2], i) if other.turn == unit.turn]
-    kinds = set(_kinds(reading, i - 1))
-    return any(not kinds.isdisjoint(_kinds(reading, n)) for n in here)
-
-
-def _kinds(reading: Reading, i: int) -> Iterator[str]:
-    """The kinds of the values of a unit; an amount, a count and a bare number are of one."""
-    for value in reading.values[i]:
-        yield "number" if value.kind.startswith(_COUNTED) else value.kind
+    """Whether a unit, or the next, gives a value for one that its speaker has just named."""
+    turn, *after = (unit.turn for unit in reading.units[i - 1 : i + 2])
+    here = [n for n, other in enumerate(after, i) if other == turn]
+    is_amending = i in here and _AMENDS.match(reading.units[i].text) is not None
+    return is_amending and bool(reading.values[i - 1]) and any(reading.values[n] for n in here)
 
 
 def lacks_verb(text: str) -> bool:

@@ -185,7 +185,6 @@ _MINUTES = {
 }  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _BELOW = re.compile(r"\d+(?:,\d{3}(?!\d))*")
-_PARTS = re.compile(r"[a-z]+")
 
 
 def _number(*values: float, parts: tuple[float, ...] = ()) -> Quantity:
@@ -255,7 +254,7 @@ def _priced(text: str) -> Quantity:
 def _beginning(text: str) -> float:
     """The number that a text begins with, in digits or in words."""
     digits = _DIGITS.match(text)
-    words = [word for word in _PARTS.findall(text) if word in NUMBER_WORDS or word in SCALES]
+    words = [word for word in _LETTERS.findall(text) if word in NUMBER_WORDS or word in SCALES]
     return _float(digits[0]) if digits else sum(number_values(words))
 
 
@@ -303,7 +302,7 @@ def _parts_of(number: str) -> tuple[float, ...]:
 
 def _words(text: str) -> Quantity:
     bare = re.sub(rf"{_AM}$", "", text)
-    parts = number_values([w for w in _PARTS.findall(bare) if w in NUMBER_WORDS or w in SCALES])
+    parts = number_values([w for w in _LETTERS.findall(bare) if w in NUMBER_WORDS or w in SCALES])
     if len(parts) == 1:
         return _number(*parts)
     first, then = parts[:2]

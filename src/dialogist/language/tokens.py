@@ -157,7 +157,7 @@ _SHORT_DAYS = word_set(ENGLISH["short days"])
 _CLOSERS = "\"'”’)]»」』）】"
 _OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
-_LINE_END = re.compile(r"\r\n|\n|\r")
+LINE_END = re.compile(r"\r\n|\n|\r")
 _CHINESE_END = "。！？"
 _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
@@ -172,7 +172,7 @@ _STARTERS = word_set(ENGLISH["first words"])
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text``, each stripped; a line end always ends a sentence."""
     sentences: list[str] = []
-    for line in map(str.strip, _LINE_END.split(text)):
+    for line in map(str.strip, LINE_END.split(text)):
         start = 0
         for end in _END.finditer(line):
             if _is_end(line, start, end):

@@ -380,17 +380,12 @@ def _as_markdown(shown: Mapping[str, Any]) -> str:
     return f"## {plain(shown['conversation']) or shown['id']}\n\n{plain(facts)}\n\n{text}\n\n"
 
 
-def _as_csv(shown: Mapping[str, Any]) -> str:
-    return csv_row(shown[name] for name in _CELLS)
-
-
-def _as_line(shown: Mapping[str, Any]) -> str:
-    return json.dumps(shown, ensure_ascii=False) + "\n"
-
-
 EXPORTS: Mapping[ExportFormat, tuple[str, str, str, Callable[[Mapping[str, Any]], str]]] = {
-    "csv": ("text/csv", "csv", csv_row(_CELLS), _as_csv),
-    "jsonl": ("application/x-ndjson", "jsonl", "", _as_line),
+    "csv": ("text/csv", "csv", csv_row(_CELLS), lambda r: csv_row(r[name] for name in _CELLS)),
+    "jsonl": (
+        *("application/x-ndjson", "jsonl", ""),
+        lambda r: json.dumps(r, ensure_ascii=False) + "\n",
+    ),
     "markdown": ("text/markdown", "md", "# Reviews\n\n", _as_markdown),
 }
 """Media type, ending of a file, beginning, and a review as text."""

@@ -207,13 +207,10 @@ def _engine(url: sa.URL) -> sa.Engine:
         connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")
-        connection.create_function("lower", 1, _lower, deterministic=True)  # its own knows ASCII
+        # Its own knows ASCII only.
+        connection.create_function("lower", 1, lambda s: s and str(s).lower(), deterministic=True)
 
     return engine
-
-
-def _lower(text: str | None) -> str | None:
-    return None if text is None else str(text).lower()
 
 
 def upgrade(engine: sa.Engine) -> None:

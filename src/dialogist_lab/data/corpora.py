@@ -28,9 +28,9 @@ from dialogist.formats.json_records import (
 )
 from dialogist.formats.read_options import BadRecord, Dialogues, Parse, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
-from dialogist.formats.speaker_lines import LINE_END, assembled
+from dialogist.formats.speaker_lines import assembled
 from dialogist.language.roles import role_of
-from dialogist.language.tokens import split_sentences
+from dialogist.language.tokens import LINE_END, split_sentences
 from dialogist.records import JSON, Dialogue, Utterance
 
 # SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".

@@ -98,8 +98,3 @@ class EntailmentVerifier:
                 if new and sum(sizes[n] for n in shown) + sizes[number] <= room:
                     shown.add(number)
         return "\n".join(lines[number] for number in sorted(shown))
-
-
-def open_entailment(path: str) -> EntailmentVerifier:
-    """``nli:FOLDER-OR-NAME``; raises as `EntailmentVerifier`."""
-    return EntailmentVerifier(path)
