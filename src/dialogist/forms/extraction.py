@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from dialogist.forms.typed_fields import has_cue
-from dialogist.highlights.candidates import Candidate, amends, quoted_parts
+from dialogist.highlights.candidates import Candidate, corrects, quoted_parts
 from dialogist.highlights.section_network import SECTIONS, section_chances
 from dialogist.language.quantities import deadline_in
 from dialogist.language.reading import Reading, reading_of
@@ -100,8 +100,9 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
         chances = scores.of(section) * scores.of("told")
         if len(chances) and scores.of(section)[chances.argmax()] >= _ALWAYS[section]:
             units = scores.candidates[int(chances.argmax())].units
-            stand = (i for i in units if i + 1 not in units or not amends(reading, i + 1))
-            clauses.append(max(stand, key=lambda i: len(set(reading.terms[i]))))
+            stand = [i for i in units if i + 1 not in units or not corrects(reading, i + 1)]
+            telling = [i for i in stand if reading.terms[i]] or units  # "I mean it." tells nothing
+            clauses.append(max(telling, key=lambda i: len(set(reading.terms[i]))))
     clauses = list(dict.fromkeys(clauses))
     room, parts, spans = _HEADLINE, list[str](), list[EvidenceSpan]()
     for n, i in enumerate(clauses):

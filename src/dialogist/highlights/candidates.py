@@ -98,19 +98,23 @@ def _goes_on(reading: Reading, i: int) -> bool:
     before, unit = reading.units[i - 1], reading.units[i]
     if "?" in unit.text:
         return "?" in before.text and min(before.words, unit.words) <= _FRAGMENT
-    if _CORRECTS.match(unit.text) or amends(reading, i):
+    if corrects(reading, i):
         return True
     is_own = reading.has(i, "agree", "takes", "thanks", "greet") or reading.is_question(i)
     most = _DENIAL if reading.has(i, "no") else _FRAGMENT
     return unit.words <= most and not is_own and lacks_verb(unit.text)
 
 
-def amends(reading: Reading, i: int) -> bool:
-    """Whether a unit, or the next, gives a value for one that its speaker has just named."""
-    turn, *after = (unit.turn for unit in reading.units[i - 1 : i + 2])
-    here = [n for n, other in enumerate(after, i) if other == turn]
-    is_amending = i in here and _AMENDS.match(reading.units[i].text) is not None
-    return is_amending and bool(reading.values[i - 1]) and any(reading.values[n] for n in here)
+def corrects(reading: Reading, i: int) -> bool:
+    """Whether a unit changes what its speaker has just said, or names another value for one."""
+    before, unit = reading.units[i - 1 : i + 1]
+    if before.turn != unit.turn:
+        return False
+    if _CORRECTS.match(unit.text):
+        return True
+    after = (n for n, other in enumerate(reading.units[i : i + 2], i) if other.turn == unit.turn)
+    is_amending = _AMENDS.match(unit.text) is not None and bool(reading.values[i - 1])
+    return is_amending and any(reading.values[n] for n in after)
 
 
 def lacks_verb(text: str) -> bool:
