@@ -131,7 +131,9 @@ def _exchange(
     """
     if reading.units[turn[0][0]].speaker == reading.units[before[0][0]].speaker:
         return None
-    while len(turn) > 1 and not _replies(reading, turn[0]):
+    while len(turn) > 1 and _words(reading, turn[0]) <= _BARE:
+        if any(reading.terms[i] or reading.has(i, *_SETTLING) for i in turn[0]):
+            break
         turn = turn[1:]  # "Hm."
     offers = [n for n, group in enumerate(before) if any(reading.has(i, *_OFFERING) for i in group)]
     is_asked = any(reading.is_question(i) for i in before[-1])
@@ -165,13 +167,6 @@ def _exchange(
 
 def _words(reading: Reading, units: Sequence[int]) -> int:
     return sum(reading.units[i].words for i in units)
-
-
-def _replies(reading: Reading, group: tuple[int, ...]) -> bool:
-    """Whether a few words are more than a sigh."""
-    return _words(reading, group) > _BARE or any(
-        reading.terms[i] or reading.has(i, *_SETTLING) for i in group
-    )
 
 
 def _says_something(reading: Reading, i: int, is_answered: bool) -> bool:

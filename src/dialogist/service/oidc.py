@@ -137,13 +137,13 @@ def signed_in_person(
     if "@" not in email or not is_verified:
         raise Problem("sign_in_failed", "the identity provider gives no verified e-mail address")
     is_ours = not settings.email_domains or email.rpartition("@")[2] in settings.email_domains
-    if not is_ours or not all(_has(claims.get(n), value) for n, value in settings.claims.items()):
+    has_claims = all(
+        value in (claim if isinstance(claim := claims.get(name), list) else (claim,))
+        for name, value in settings.claims.items()
+    )
+    if not is_ours or not has_claims:
         raise Problem("sign_in_failed", "this account may not use the service")
     return email
-
-
-def _has(claim: object, value: str) -> bool:
-    return value in claim if isinstance(claim, list) else claim == value
 
 
 def _client() -> httpx2.AsyncClient:

@@ -167,7 +167,8 @@ class LanguageModelWriter:
     ) -> list[Draft]:
         schema = answer_schema(sections)
         titles = [section.title for section in sections]
-        for prompt in (system, _without_example(system)):  # small models copy the example
+        bare = "\n".join(_NO_EXAMPLE if "..." in line else line for line in system.splitlines())
+        for prompt in (system, bare):  # small models copy the example
             content, is_cut = self.chat.complete(prompt, "\n".join(lines), schema, on_text)
             drafts = drafts_of(content, len(dialogue.utterances), titles)
             if drafts or '"..."' not in content:
@@ -183,10 +184,6 @@ class LanguageModelWriter:
         if not drafts and '"statements"' not in content:
             raise DataError("the model's answer holds no statement")
         return drafts
-
-
-def _without_example(system: str) -> str:
-    return "\n".join(_NO_EXAMPLE if "..." in line else line for line in system.splitlines())
 
 
 def holds_of(section: "FormSection") -> str:
