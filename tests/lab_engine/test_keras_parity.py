@@ -83,7 +83,7 @@ def test_probabilities(model: Transformer, batch: Batch, stored: Stored) -> None
     with torch.no_grad():
         found = model.eval().forward(batch).log_probs.all().exp().numpy()
     wanted = stored["probabilities"][batch.target.mask.numpy()]
-    assert np.abs(found - wanted).max() < 1e-6
+    assert np.abs(found - wanted).max() < 5e-6  # 1.4e-6 on a CPU with AVX2
 
 
 def test_masked_loss_and_its_gradients(model: Transformer, batch: Batch, stored: Stored) -> None:

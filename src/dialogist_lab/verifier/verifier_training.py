@@ -36,6 +36,7 @@ from dialogist.language.wordpiece import wordpiece
 from dialogist_lab.asset_training import (
     Updates,
     bert_encoder,
+    fast_bf16,
     like_lengths,
     minimize,
     training_parser,
@@ -221,7 +222,7 @@ def train_verifier(
         updates.done = epoch * len(batches)
         for batch in batches:
             inputs, labels, wrong = batch_of([passes[n] for n in batch])
-            with torch.autocast("cpu", torch.bfloat16):
+            with fast_bf16():
                 hidden = network.hidden(**inputs)
                 logits, tokens = network.judged(hidden, inputs["firsts"]), network.words(hidden)
             loss = _loss(

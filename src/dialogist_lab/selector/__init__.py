@@ -1,1 +1,0 @@
-"""Training of the selector that the built-in writer ships with."""
