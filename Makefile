@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client pictures sections roles test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm selector verifier clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures sections roles test test-models test-postgresql test-slow snapshot fuzz check format bench-train docs minilm verifier clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -82,13 +82,7 @@ format: .venv/.dev ## make style so
 bench-train: .venv/.dev .venv-keras/.done ## training beside Keras 3, on an idle machine; DATA: the data folder
 	$(BIN)/python bench/train_speed.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
-selector: .venv/.dev ## train the selector of the highlights on corpus/, and with DATA on SGD (12 minutes of a core)
-	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.selector.selector_training corpus/w[7-9].jsonl corpus/w1?.jsonl \
-	  --twice corpus/marked.jsonl corpus/w[1-6].jsonl \
-	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
-	  --output src/dialogist/assets/highlights/selector.safetensors $(ARGS)
-
-sections: .venv/.dev minilm ## train the network of forms on corpus/pieces, with DATA on public dialogues, too (40 minutes of a core)
+sections: .venv/.dev minilm ## train the network of highlights and forms on corpus/pieces, with DATA on public dialogues, too (2 hours of a core)
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections.section_training corpus/pieces/*.jsonl \
 	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/highlights/sections.onnx $(ARGS)

@@ -51,7 +51,7 @@ HARD = Step(
         "cat hard-chat.txt",
         "dialogist summarize hard-chat.txt",
     ),
-    "The favour is no plan: a summary also holds what nobody needs.",
+    "Seven was refused: the summary shows the offer with what became of it.",
 )
 MASKS = Step(
     "The support chat without personal data, and back",

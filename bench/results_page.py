@@ -91,10 +91,12 @@ def verifier() -> Iterator[str]:
 
 
 READ = {
-    "long": "long, as usual",
+    "long": "long, of clauses",
     "medium": "of 44% of the words",
     "fresh-long": "long, of hard dialogues",
     "fresh-medium": "of 44%, of hard dialogues",
+    "hard-turns": "whole turns, of the same",
+    "fresh-turns": "whole turns, of others",
 }
 """Sets of verdicts, and what they are called."""
 
@@ -129,7 +131,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def reading() -> Iterator[str]:
     """What blind readers found in two versions of summaries: the newest sheets."""
     rows = []
-    for sheet in list(results("blind-reading")["sheets"].values())[1:3]:
+    sheets = results("blind-reading")["sheets"]
+    for sheet in (sheets["sheet-13"], sheets["sheet-16"]):
         readers = sheet["readers"]
         for version, label in sheet["versions"].items():
             better = " / ".join(str(reader["better"][version]) for reader in readers)
@@ -154,7 +157,7 @@ def found(readers: Sequence[Mapping[str, Any]], version: str) -> dict[str, str]:
 
 
 WRITERS = {
-    "highlights": ("long", "before", "highlights (quotes, no model)"),
+    "highlights": ("turns", "after", "highlights (quotes, no model)"),
     "smollm2": ("smollm2", "before", "SmolLM2 135M alone"),
     "smollm2, grounded": ("smollm2", "after", "SmolLM2 135M, grounded"),
     "qwen": ("qwen", "before", "Qwen2.5-Coder 0.5B alone"),

@@ -43,7 +43,6 @@ def test_wheel_and_archive_hold_what_they_need_and_no_more(built: Path) -> None:
     [wheel] = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "dialogist/py.typed" in names
-    assert "dialogist/assets/highlights/selector.safetensors" in names
     assert "dialogist/assets/highlights/sections.onnx" in names
     assert "dialogist/assets/verifier/verifier.onnx" in names
     assert not [n for n in names if n.startswith(("tests", "bench")) or ".jsonl" in n]

@@ -107,8 +107,8 @@ def _goes_on(reading: Reading, i: int) -> bool:
 
 def corrects(reading: Reading, i: int) -> bool:
     """Whether a unit changes what its speaker has just said, or names another value for one."""
-    before, unit = reading.units[i - 1 : i + 1]
-    if before.turn != unit.turn:
+    unit = reading.units[i]
+    if not i or reading.units[i - 1].turn != unit.turn:
         return False
     if _CORRECTS.match(unit.text):
         return True

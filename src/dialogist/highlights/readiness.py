@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.highlights.features import Matrix
-from dialogist.highlights.section_network import section_chances
+from dialogist.highlights.section_network import Matrix, section_chances
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan
 

@@ -8,16 +8,17 @@ what readers filed.
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.highlights.candidates import Candidate, candidates_of
-from dialogist.highlights.features import Matrix
 from dialogist.language.reading import Reading, reading_of
 from dialogist.language.wordpiece import END, FIRST, onnx_session, piece_ids
 from dialogist.records import Dialogue
+
+Matrix: TypeAlias = NDArray[np.float32]
 
 BUNDLED_SECTIONS = Path(__file__).parent.parent / "assets" / "highlights" / "sections.onnx"
 

@@ -1,40 +1,41 @@
-"""The most important of a dialogue: its candidates weighed, chosen exactly, neighbours joined."""
+"""The most important of a dialogue: passages weighed, the best chosen exactly, neighbours joined.
+
+A passage is what somebody says in a turn, or a part of a long one that stands alone, with the brief
+reply to it: clauses cut out of their turn mislead readers (docs/explanation/trust.md).
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.highlights.candidates import (
-    Candidate,
-    lacks_verb,
-    quoted_parts,
-    statement_words,
-)
-from dialogist.highlights.features import REACH, is_agent
-from dialogist.highlights.network import Worth
+from dialogist.highlights.candidates import corrects, quoted_parts, statement_words
 from dialogist.highlights.section_network import SectionChances
 from dialogist.language.reading import Reading
+from dialogist.language.tokens import word_set
 from dialogist.records import EvidenceSpan
 
-# Chosen on the held-out dialogues of bench/selection.py (docs/notes/index.md).
-LEAST = 0.25  # the chance below which a statement is left out even where there is room
-STALE = 15.0  # what the chance that something later changes a statement costs, of its worth
-_MOST_SAVED = 12  # words that joining saves at most
-_PART = 0.1  # of a fact that a reader knows by one of the statements that tell it
-_VAGUE = 0.2  # of the worth of a statement whose "it" no other one names
-_ASKED = 0.6  # of the worth of a question without its answer
-_OPENING = (0.2, 0.1)  # more worth of what is said first: it tells what the dialogue is about
-_SAYS = 3  # terms that an opening has at least
-# More worth of the likeliest issue and outcome, of the most; if they are as likely as this.
-_FRAME, _SURE = 0.7, 0.5
-_JOINED_UNITS, _JOINED_WORDS = 4, 40  # of neighbours that share a label
+_PASSAGES = (25, 8, 0)  # words that a part of a turn has at least; fewer where nothing fits
+_SHORT_PASSAGES = (8, 0)
+_LITTLE = 0.05  # a clause that is so rarely told is left out where a passage begins or ends
+_LEAST = 0.02  # of the chance that a clause is told says nothing
+_BRIEF, _SETTLED = 6, 4  # words of an answer, and of a reply that settles something
+_STALE = 2.0  # what the chance that something later changes a clause costs, of its worth
+_FILLED = 0.02  # of a passage's words that the best summary tells: less of them only fill room
+# More worth of the likeliest outcome and issue, of the most; if they are as likely as this.
+_FRAME, _SURE = 0.7, 0.2
+_PAIRED = 0.25  # more worth of a passage told with the question or offer before it
+_JOINED_WORDS = 40  # of neighbours that share a label
 _NEVER = -1e9
-_STATES = 1 << REACH
-# (S, REACH): whether the candidate so many places before was chosen, by the last decisions.
-_CHOSEN = (np.arange(_STATES)[:, None] >> np.arange(REACH) & 1).astype(np.float64)
+_SETTLING = ("agree", "yes", "no", "refuse", "takes")
+_OFFERING = ("offer", "want", "please")
+# What goes on with the clause before it: "But I can't." "Not 10." "If they say no, ring me."
+_GOING_ON = word_set(
+    "and so but then or also not no never unless except only instead rather though if otherwise"
+    " because until scratch sorry wait actually joking"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,249 +50,207 @@ class Highlight:
     """How likely a summary must hold it."""
 
 
-@dataclass(slots=True)
-class Weighed:
-    """Candidates with what they are worth to a choice: see `Choice`."""
-
-    candidates: Sequence[Candidate]
-    alone: NDArray[np.float64]
-    together: dict[tuple[int, int], float]
-    ties: dict[tuple[int, int], float]
-    chances: NDArray[np.float32]
-
-
 def select(
-    reading: Reading,
-    worth: Worth,
-    filed: SectionChances,
-    budget: int,
-    is_short: bool = False,
+    reading: Reading, filed: SectionChances, budget: int, is_short: bool = False, focus: str = ""
 ) -> list[Highlight]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
-    The likeliest outcome and issue count more. ``is_short``: the outcome comes first.
+    ``is_short``: parts of turns are chosen, too, and the outcome comes first. ``focus``: only
+    passages in which this speaker says something.
     """
-    weighed = weigh(reading, filed.candidates, worth)
-    most, room = weighed.alone.max(), budget
-    words = np.array([candidate.words for candidate in filed.candidates])
-    likely = filed.of("told") * (worth.key > 0)  # about the speaker asked for
-    for section in ("outcome", "issue"):
-        chances = filed.of(section) * likely * (words <= room)
-        best = int(chances.argmax())
-        if chances[best] > _SURE:
-            weighed.alone[best] += _FRAME * most
-            room -= words[best]
-    chosen = highlights_of(reading, weighed, budget)
+    told = filed.of_units("told")
+    chosen: list[Highlight] = []
+    for fewest in _SHORT_PASSAGES if is_short else _PASSAGES:
+        passages = [
+            units
+            for units in passages_of(reading, told, fewest)
+            if focus in ("", *(reading.units[unit].speaker for unit in units))
+        ]
+        words = [statement_words(_quoted(reading, units)[0]) for units in passages]
+        worth = _worth(reading, filed, passages, words, budget)
+        paired = [0.0] * len(passages)
+        for n, (before, units) in enumerate(pairwise(passages), 1):
+            if _is_pair(reading, before, units):
+                paired[n] = _PAIRED * min(worth[n - 1], worth[n])
+        numbers = best_choice(words, worth, paired, budget)
+        chosen = _joined(reading, [passages[n] for n in numbers], told)
+        if chosen:
+            break
     if not is_short:
         return chosen
     ends = filed.of_units("outcome")
-    lead = max(
-        chosen, key=lambda highlight: max(ends[unit] for unit in highlight.units), default=None
-    )
-    return sorted(chosen, key=lambda highlight: highlight is not lead)
+    lead = max(chosen, key=lambda one: max(ends.get(i, 0.0) for i in one.units), default=None)
+    return sorted(chosen, key=lambda one: one is not lead)
 
 
-def highlights_of(reading: Reading, weighed: Weighed, budget: int) -> list[Highlight]:
-    """The best choice of some candidates, neighbours joined."""
-    words = [candidate.words for candidate in weighed.candidates]
-    choice = Choice(words, weighed.alone, weighed.together, budget + _MOST_SAVED, weighed.ties)
-    for room in np.argsort(-choice.values(), kind="stable").tolist():
-        joined = _joined(reading, weighed.candidates, weighed.chances, choice.within(room))
-        if sum(highlight.words for highlight in joined) <= budget:
-            return joined
-    return []
+def _worth(
+    reading: Reading,
+    filed: SectionChances,
+    passages: Sequence[Sequence[int]],
+    words: Sequence[int],
+    budget: int,
+) -> list[float]:
+    """How many words that the best summary tells each passage is expected to have.
 
-
-def weigh(reading: Reading, candidates: Sequence[Candidate], worth: Worth) -> Weighed:
-    """The worth of candidates to a choice: what is stale, vague or a bare question counts less."""
-    holder = {unit: i for i, candidate in enumerate(candidates) for unit in candidate.units}
-    alone = worth.alone.astype(np.float64) + _PART * worth.key
-    usable = worth.key >= LEAST
-    if not usable.any():
-        usable[worth.key.argmax()] = True
-    ties: dict[tuple[int, int], float] = {}
-    for i, extra in zip(_openings(reading, candidates), _OPENING, strict=False):
-        if worth.key[i]:  # about the speaker asked for
-            alone[i] += extra
-            usable[i] = True
-    for i, candidate in enumerate(candidates):
-        if all("?" in reading.units[unit].text for unit in candidate.units):
-            alone[i] *= _ASKED
-    fresh = np.clip(1 - STALE * worth.stale, 0, 1).astype(np.float64)
-    for i, lost in _changes(candidates, worth, holder, ties).items():
-        fresh[i] *= max(0.0, 1 - STALE * lost)
-    ties = {(i, j): float(loss * alone[i] * fresh[i]) for (i, j), loss in ties.items()}
-    for i, candidate in enumerate(candidates):
-        named = _antecedent(reading, candidate, holder)
-        if named is None:
-            continue
-        if i - named <= REACH and usable[named]:
-            ties[i, named] = ties.get((i, named), 0.0) + _VAGUE * float(alone[i] * fresh[i])
-        else:
-            alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
-    together = {
-        (int(i), int(j)): float(more) * min(fresh[i], fresh[j])
-        for (i, j), more in zip(worth.places, worth.together, strict=True)
-    }
-    alone = np.where(usable, alone * fresh, 0.0)
-    return Weighed(candidates, alone, together, ties, worth.key)
-
-
-def _changes(
-    candidates: Sequence[Candidate],
-    worth: Worth,
-    holder: Mapping[int, int],
-    ties: dict[tuple[int, int], float],
-) -> dict[int, float]:
-    """How likely each candidate is changed by what is too far on to be told with it.
-
-    Adds to ``ties`` what is lost of a candidate, as a share, without a near one that changes it.
+    The likeliest outcome and issue count more where there is room for them.
     """
-    kept = np.ones(len(candidates))
-    near: dict[tuple[int, int], float] = {}
-    for (i, unit), chance in zip(worth.changes.tolist(), worth.changed.tolist(), strict=True):
-        j = holder.get(unit)
-        if j is not None and i < j <= i + REACH:
-            near[i, j] = 1 - (1 - near.get((i, j), 0.0)) * (1 - chance)
-        elif j != i:
-            kept[i] *= 1 - chance
-    ties |= {pair: min(1.0, STALE * chance) for pair, chance in near.items()}
-    return dict(enumerate((1 - kept).tolist()))
+    told, stale = filed.of_units("told"), filed.of_units("stale")
+    of_units = {
+        unit: max(0.0, chance - _LEAST)
+        * max(0.0, 1 - _STALE * stale[unit])
+        * reading.units[unit].words
+        for unit, chance in told.items()
+    }
+    every = [sum(of_units.get(unit, 0.0) for unit in units) for units in passages]
+    full = [own if own >= _FILLED * n else 0.0 for own, n in zip(every, words, strict=True)]
+    worth = full if any(full) else every
+    for section in ("outcome", "issue"):
+        of_section = filed.of_units(section)
+        likely = [
+            max(of_section.get(unit, 0.0) * told.get(unit, 0.0) for unit in units) * (n <= budget)
+            for n, units in zip(words, passages, strict=True)
+        ]
+        if max(likely, default=0.0) > _SURE:
+            best = likely.index(max(likely))
+            worth[best] += _FRAME * max(worth)
+            budget -= words[best]
+    return worth
 
 
-def _antecedent(reading: Reading, candidate: Candidate, holder: Mapping[int, int]) -> int | None:
-    """The candidate before that names what the "it" or "she" of one means; None: it has none."""
-    first = candidate.units[0]
-    if not reading.has(first, "pointing") or not first or len(candidate.units) > 1:
-        return None
-    before = (holder.get(i) for i in range(first - 1, max(-1, first - 9), -1) if reading.terms[i])
-    return next((i for i in before if i is not None), None)
+def passages_of(reading: Reading, told: Mapping[int, float], fewest: int) -> list[tuple[int, ...]]:
+    """The passages of a dialogue, as numbers of units; greetings are in none.
+
+    ``fewest``: words before a turn is cut, where what goes on stands alone.
+    """
+    passages: list[tuple[int, ...]] = []
+    for turn in reading.turns:
+        parts: list[list[int]] = [[]]
+        for i in turn:
+            is_long = _words(reading, parts[-1]) >= fewest and _stands(reading, i)
+            if parts[-1] and (is_long or not fewest):
+                parts.append([])
+            parts[-1].append(i)
+        for part in parts:
+            units = _trimmed(reading, part, told)
+            if units and passages and _is_reply(reading, passages[-1], units):
+                passages[-1] += units
+            elif units:
+                passages.append(units)
+    return passages
 
 
-def _openings(reading: Reading, candidates: Sequence[Candidate]) -> list[int]:
-    """The first candidates that say something, in order; not who answers a call."""
-    telling = (
-        i
-        for i, candidate in enumerate(candidates)
-        if len({term for unit in candidate.units for term in reading.terms[unit]}) >= _SAYS
-        and not (
-            candidate.units[0] in reading.turns[0] and _answers_a_call(reading, candidate.units[0])
-        )
+def _words(reading: Reading, units: Sequence[int]) -> int:
+    return sum(reading.units[i].words for i in units)
+
+
+def _stands(reading: Reading, i: int) -> bool:
+    """Whether a clause is understood without the one before it in its turn."""
+    first = next((word for word in reading.words[i] if word[0].isalnum()), "")
+    is_own = first not in _GOING_ON and not reading.has(i, "pointing") and not corrects(reading, i)
+    return is_own and reading.units[i].words > _SETTLED
+
+
+def _trimmed(reading: Reading, part: Sequence[int], told: Mapping[int, float]) -> tuple[int, ...]:
+    """A part of a turn without what says nothing where it begins and ends."""
+
+    def is_idle(i: int) -> bool:
+        return told.get(i, 0.0) < _LITTLE and not reading.has(i, *_SETTLING)
+
+    def is_polite(i: int) -> bool:
+        return reading.has(i, "greet", "thanks")
+
+    first, last = 0, len(part)
+    while first < last and is_idle(part[first]):
+        goes_on = first + 1 < last and not _stands(reading, part[first + 1])
+        if goes_on and not is_polite(part[first]):
+            break
+        first += 1
+    while first < last and is_idle(part[last - 1]):
+        if part[last - 1] in told and not _stands(reading, part[last - 1]):
+            break
+        last -= 1
+    return tuple(part[first:last])
+
+
+def _is_reply(reading: Reading, before: Sequence[int], units: Sequence[int]) -> bool:
+    """Whether a passage is a brief reply to the one right before it: it is told with that one."""
+    asked, first = reading.units[before[-1]], reading.units[units[0]]
+    if asked.speaker == first.speaker or reading.places[units[0]] - reading.places[before[-1]] != 1:
+        return False
+    words = _words(reading, units)
+    is_open = "?" in asked.text or any(reading.has(i, *_OFFERING) for i in before[-2:])
+    is_settling = reading.has(units[0], *_SETTLING)
+    return words <= _BRIEF if is_open else words <= _SETTLED and is_settling
+
+
+def _is_pair(reading: Reading, before: Sequence[int], units: Sequence[int]) -> bool:
+    """Whether a passage goes on in its turn, or may answer the one before it."""
+    last, first = reading.units[before[-1]], reading.units[units[0]]
+    is_asked = "?" in last.text or any(reading.has(i, *_OFFERING) for i in before[-2:])
+    return first.turn == last.turn or (
+        is_asked and reading.places[units[0]] - reading.places[before[-1]] == 1
     )
-    return list(islice(telling, len(_OPENING)))
 
 
-def _answers_a_call(reading: Reading, i: int) -> bool:
-    """Whether a unit of the first turn is that of a firm: "Spoke and Chain, you've got Hamish"."""
-    unit = reading.units[i]
-    names = any(value.kind == "name" for value in reading.values[i])
-    return is_agent(unit.speaker) and "?" not in unit.text and (names or lacks_verb(unit.text))
+def best_choice(
+    words: Sequence[int], worth: Sequence[float], paired: Sequence[float], budget: int
+) -> list[int]:
+    """The numbers of the things of at most ``budget`` words that are worth the most, in order.
+
+    Exact. ``paired``: what each is worth more where the one before it is chosen, too; what is worth
+    nothing is never chosen.
+    """
+    budget = min(budget, sum(words))
+    best = np.full((2, budget + 1), _NEVER)  # without the last one, and with it
+    best[0] = 0.0
+    steps: list[NDArray[np.bool_]] = []  # of both, whether the one before was chosen
+    for cost, own, more in zip(words, worth, paired, strict=True):
+        ways = np.full((2, *best.shape), _NEVER)
+        ways[0] = best
+        if own > 0 and cost <= budget:
+            ways[1, :, cost:] = best[:, : budget + 1 - cost] + own + np.array([[0.0], [more]])
+        steps.append(ways[:, 1] > ways[:, 0])
+        best = ways.max(axis=1)
+    chosen, state = [], int(best[:, budget].argmax()) if len(words) else 0
+    for n in range(len(words) - 1, -1, -1):
+        before = int(steps[n][state, budget])
+        if state:
+            chosen.append(n)
+            budget -= words[n]
+        state = before
+    return chosen[::-1]
 
 
 def _joined(
-    reading: Reading,
-    candidates: Sequence[Candidate],
-    chances: NDArray[np.float32],
-    chosen: Sequence[int],
+    reading: Reading, chosen: Sequence[tuple[int, ...]], told: Mapping[int, float]
 ) -> list[Highlight]:
-    """The statements of chosen candidates; neighbours of one speaker share a label."""
-    groups: list[list[int]] = []
-    for i in chosen:
-        if groups and _shares_label(reading, [candidates[j] for j in groups[-1]], candidates[i]):
-            groups[-1].append(i)
+    """The statements of chosen passages; neighbours of one speaker share a label."""
+    groups: list[tuple[int, ...]] = []
+    for units in chosen:
+        if groups and _shares_label(reading, groups[-1], units):
+            groups[-1] += units
         else:
-            groups.append([i])
+            groups.append(units)
     highlights = []
-    for group in groups:
-        units = tuple(unit for i in group for unit in candidates[i].units)
-        parts = quoted_parts(reading, units)
-        text = " – ".join(quotation for quotation, _ in parts)
-        quotes = tuple(span for _, spans in parts for span in spans)
-        chance = max(float(chances[i]) for i in group)
+    for units in groups:
+        text, quotes = _quoted(reading, units)
+        chance = max(told.get(unit, 0.0) for unit in units)
         highlights.append(Highlight(units, text, quotes, statement_words(text), chance))
     return highlights
 
 
-def _shares_label(reading: Reading, left: Sequence[Candidate], right: Candidate) -> bool:
+def _quoted(reading: Reading, units: Sequence[int]) -> tuple[str, tuple[EvidenceSpan, ...]]:
+    parts = quoted_parts(reading, units)
+    text = " – ".join(quotation for quotation, _ in parts)
+    return text, tuple(span for _, spans in parts for span in spans)
+
+
+def _shares_label(reading: Reading, left: Sequence[int], right: Sequence[int]) -> bool:
     """Whether nobody else says anything between the two, and both are short together."""
-    units = [unit for candidate in left for unit in candidate.units]
-    after, speaker = range(units[-1] + 1, right.units[0] + 1), reading.units[units[-1]].speaker
+    speaker = reading.units[left[-1]].speaker
+    between = range(left[-1] + 1, right[0] + 1)
     return (
-        reading.units[right.units[0]].speaker == speaker
-        and all(reading.units[i].speaker == speaker or not reading.terms[i] for i in after)
-        and len(units) + len(right.units) <= _JOINED_UNITS
-        and sum(candidate.words for candidate in left) + right.words <= _JOINED_WORDS
+        reading.units[right[0]].speaker == speaker
+        and all(reading.units[i].speaker == speaker or not reading.terms[i] for i in between)
+        and _words(reading, left) + _words(reading, right) <= _JOINED_WORDS
     )
-
-
-@dataclass(slots=True)
-class Choice:
-    """The best choices of candidates, each of so many words, for all budgets up to ``most``.
-
-    A choice is worth the facts that it is expected to tell: those of each candidate, ``alone``,
-    none where that is below nought, and what the two of a pair tell more, ``together``, less what
-    is lost where the first of two is chosen without the second, ``ties``. Pairs are at most `REACH`
-    apart. Exact: candidates are decided in their order, and what is known of the last `REACH`
-    decisions is enough.
-    """
-
-    words: Sequence[int]
-    alone: NDArray[np.float64]
-    together: Mapping[tuple[int, int], float]
-    most: int
-    ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    _best: NDArray[np.float64] = field(init=False)
-    _older: list[NDArray[np.bool_]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.most = min(self.most, sum(self.words))  # all of them: more makes no difference
-        self.alone = np.where(self.alone > 0, self.alone, _NEVER)
-        self._fill()
-
-    def values(self) -> NDArray[np.float64]:
-        """What the best choice for each budget is worth, (``most`` + 1,)."""
-        best: NDArray[np.float64] = self._best.max(axis=0)
-        return best
-
-    def within(self, budget: int) -> list[int]:
-        """The numbers of the best candidates of at most that many words, in order."""
-        chosen: list[int] = []
-        budget = min(budget, self.most)
-        state = int(self._best[:, budget].argmax())
-        for i in range(len(self.words) - 1, -1, -1):
-            oldest = int(self._older[i][state & 1, state >> 1, budget]) << (REACH - 1)
-            if state & 1:
-                chosen.append(i)
-                budget -= self.words[i]
-            state = state >> 1 | oldest
-        return chosen[::-1]
-
-    def worth(self, chosen: Sequence[int]) -> float:
-        """How many facts some candidates are expected to tell, less what they lose."""
-        kept = set(chosen)
-        both = sum(more for pair, more in self.together.items() if kept.issuperset(pair))
-        lost = sum(loss for (i, j), loss in self.ties.items() if i in kept and j not in kept)
-        return float(sum(max(self.alone[i], 0.0) for i in chosen)) + both - lost
-
-    def _fill(self) -> None:
-        """Best values by the last decisions (a bit each) and budget, and which led to them."""
-        best = np.full((_STATES, self.most + 1), _NEVER)
-        best[0] = 0.0
-        self._older = []
-        for i, cost in enumerate(self.words):
-            before = list(range(i - 1, i - 1 - REACH, -1))  # as the bits of a state
-            more = np.array([self.together.get((j, i), 0.0) for j in before])
-            back = np.array([self.ties.get((i, j), 0.0) for j in before])
-            ahead = np.array([self.ties.get((j, i), 0.0) for j in before])
-            # Without i, what is tied to it loses; with i, what i is tied to and is not chosen.
-            skipped = best - (_CHOSEN @ ahead)[:, None]
-            taken = np.full_like(best, _NEVER)
-            if cost <= self.most:
-                gain = self.alone[i] + _CHOSEN @ more - (1 - _CHOSEN) @ back
-                taken[:, cost:] = best[:, : self.most + 1 - cost] + gain[:, None]
-            # The oldest decision is forgotten: the better of both ways is kept.
-            ways = np.stack([skipped, taken]).reshape(2, 2, _STATES // 2, -1)
-            self._older.append(ways[:, 1] > ways[:, 0])
-            best = np.empty_like(best)
-            best[0::2], best[1::2] = ways.max(axis=1)
-        self._best = best

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from dialogist.highlights.network import bundled_network
 from dialogist.highlights.section_network import section_chances
 from dialogist.highlights.selection import select
 from dialogist.language.reading import reading_of
@@ -17,7 +16,7 @@ _LENGTHS: Mapping[Length, tuple[float, int, int]] = {
 
 
 class Highlights:
-    """Quotes clauses, answers with their questions and offers with their replies.
+    """Quotes turns, or parts of long ones, with the brief replies to them.
 
     It reads English, needs neither a model nor a GPU, and writes nothing of its own.
     """
@@ -38,14 +37,7 @@ class Highlights:
         filed = section_chances(dialogue)
         if not filed.candidates:
             return WriterOutput(())
-        worth = bundled_network().worth(reading, filed.candidates)
-        if focus:
-            speakers = [
-                {reading.units[i].speaker for i in candidate.units}
-                for candidate in filed.candidates
-            ]
-            worth = worth.only([i for i, names in enumerate(speakers) if focus in names])
-        highlights = select(reading, worth, filed, budget, length == "short")
+        highlights = select(reading, filed, budget, length == "short", focus)
         kept = {highlight.text: highlight for highlight in highlights}  # each once
         return WriterOutput(
             tuple(

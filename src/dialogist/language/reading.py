@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from dialogist.language.cues import cue_bits, cues_in, words_and_marks
+from dialogist.language.cues import cues_in, words_and_marks
 from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
 from dialogist.language.porter import stem_of
@@ -94,8 +94,8 @@ class Reading:
         return [_terms(words) for words in self.words]
 
     @cached_property
-    def cues(self) -> list[int]:
-        """Of each unit what its words do, a bit for each of `dialogist.language.cues.CUES`."""
+    def cues(self) -> list[set[str]]:
+        """Of each unit what its words do (`dialogist.language.cues`)."""
         return [cues_in(words) for words in self.words]
 
     @cached_property
@@ -135,7 +135,7 @@ class Reading:
 
     def has(self, number: int, *cues: str) -> bool:
         """Whether a unit has one of some cues."""
-        return bool(self.cues[number] & cue_bits(cues))
+        return not self.cues[number].isdisjoint(cues)
 
     def is_question(self, number: int) -> bool:
         """Whether a unit asks, also where a message lacks the mark: "are u coming"."""
@@ -262,11 +262,6 @@ def _stem(word: str) -> str:
 
 def _terms(words: list[str]) -> list[str]:
     return [stem for word in words if (stem := word if word[0].isdigit() else _stem(word))]
-
-
-def terms_of(text: str) -> list[str]:
-    """The stems of the content words, names and numbers of a text."""
-    return _terms(words_and_marks(text))
 
 
 _DAY = re.compile(

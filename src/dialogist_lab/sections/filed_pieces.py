@@ -1,14 +1,12 @@
 """What readers filed of dialogues, as targets of the candidates of a summary.
 
-Three kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifier.judged`.
+Two kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifier.judged`.
 
 * corpus/pieces: ``pieces`` that the best summary tells, each with ``spans`` (utterance, start, end)
   and perhaps the ``sections`` of a form that it belongs to, and the ``owner`` of an action. No
   dialogue has pieces without sections and with them.
 * corpus/clauses: ``clauses``, each with its utterance, start, end, kind, worth, and perhaps which
   others it ``changes``.
-* corpus/w*.jsonl: ``statements``, each with ``spans`` (turn, exact words); a ``key`` one is a fact,
-  what a later turn changes has the ``type`` stale.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialogist.highlights.candidates import Candidate, candidates_of
-from dialogist.highlights.features import Matrix
-from dialogist.highlights.section_network import OUTPUTS, SECTIONS
+from dialogist.highlights.section_network import OUTPUTS, SECTIONS, Matrix
 from dialogist.language.reading import Reading, reading_of
 from dialogist_lab.asset_training import records_of
 from dialogist_lab.verifier.judged import dialogues_of
@@ -30,11 +27,10 @@ KINDS = (
     *("withdrawal", "decision", "action", "outcome", "question"),
 )
 """What clauses do: learned beside, they are many."""
-TARGETS = (*OUTPUTS, "worth", "key", *KINDS)
+TARGETS = (*OUTPUTS, "worth", *KINDS)
 UNKNOWN = -1.0
 
 _MOST = 2  # the worth of what a summary must tell
-_HELD = 0.5  # of the letters of a span
 
 
 class FiledDialogue(NamedTuple):
@@ -111,29 +107,6 @@ def _fill_clauses(
                 targets[changed, stale] = 1
 
 
-def _fill_marks(
-    targets: Matrix, reading: Reading, candidates: Sequence[Candidate], record: Any
-) -> None:
-    """A candidate is a fact, or stale, that has most of the letters of a span of it."""
-    marks = record["statements"]
-    wanted = {"key": [s for s in marks if s.get("key")]}
-    if stale := [s for s in marks if s.get("type") == "stale"]:
-        wanted["stale"] = stale
-    for name, statements in wanted.items():
-        column = targets[:, TARGETS.index(name)]
-        column[column == UNKNOWN] = 0
-        for turn, words in (span for s in statements for span in s["spans"]):
-            start = reading.dialogue.utterances[turn].text.find(words)
-            for number, candidate in enumerate(candidates):
-                held = sum(
-                    max(0, min(unit.end, start + len(words)) - max(unit.start, start))
-                    for unit in (reading.units[i] for i in candidate.units)
-                    if unit.turn == turn
-                )
-                if start >= 0 and held >= _HELD * len(words):
-                    column[number] = 1
-
-
 def _holders(reading: Reading, candidates: Sequence[Candidate]) -> dict[tuple[int, int], int]:
     """The numbers of the candidates that hold units, by where these begin."""
     return {
@@ -143,4 +116,4 @@ def _holders(reading: Reading, candidates: Sequence[Candidate]) -> dict[tuple[in
     }
 
 
-_FILL = {"pieces": _fill_pieces, "clauses": _fill_clauses, "statements": _fill_marks}
+_FILL = {"pieces": _fill_pieces, "clauses": _fill_clauses}

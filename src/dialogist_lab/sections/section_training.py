@@ -10,6 +10,7 @@ readers filed. bench/forms.py measures it on the dialogues for validation.
 
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +18,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dialogist.highlights.features import Matrix
-from dialogist.highlights.section_network import OUTPUTS, SectionWindow, section_windows
+from dialogist.highlights.section_network import OUTPUTS, Matrix, SectionWindow, section_windows
 from dialogist.language.tokens import counted
 from dialogist_lab.asset_training import (
     Updates,
     bert_encoder,
+    fast_bf16,
     is_validation,
     like_lengths,
     training_parser,
     write_onnx,
 )
 from dialogist_lab.finetuning import minilm_folder
-from dialogist_lab.sections.filed_pieces import TARGETS, FiledDialogue, read_filed
+from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, FiledDialogue, read_filed
 
 LAYERS = 3
 """Of the encoder, the first: more cost time, of which forms have little."""
@@ -52,7 +53,7 @@ class SectionEncoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, shares: Tensor, firsts: Tensor) -> Tensor:
         """The logits."""
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.training):
+        with fast_bf16() if self.training else nullcontext():
             hidden = self.encoder(input_ids=ids, attention_mask=mask)[0]
         hidden = hidden.float()
         first = hidden.gather(1, firsts[..., None].expand(-1, -1, hidden.shape[-1]))
@@ -136,9 +137,18 @@ def main() -> None:
     torch.manual_seed(1)
     start = arguments.start or minilm_folder()
     network = SectionEncoder(start)
-    for files, (epochs, rate) in ((arguments.clauses, _CLAUSES), (arguments.files, _PIECES)):
+    every = [*arguments.files, *arguments.clauses]  # what is not seen again is forgotten
+    for files, wanted, (epochs, rate) in (
+        (arguments.clauses, "worth", _CLAUSES),
+        (every, "told", _PIECES),
+    ):
         filed = read_filed(files, arguments.corpus, arguments.data)
-        known = [each for each in filed if not is_validation(each.reading.dialogue.id)]
+        known = [
+            each
+            for each in filed
+            if not is_validation(each.reading.dialogue.id)
+            and (each.targets[:, TARGETS.index(wanted)] != UNKNOWN).any()
+        ]
         if known:
             train_sections(network, known, arguments.epochs or epochs, rate)
         print(counted(len(known), "dialogues"))
