@@ -97,6 +97,13 @@ def test_a_long_turn_is_cut_where_it_stands_alone() -> None:
     assert all(statement_words(text) <= 40 for text in texts)
 
 
+def test_a_turn_longer_than_the_summary_is_cut_anyhow() -> None:
+    said = " and ".join(f"then he rang on day {n} and it was the pump" for n in range(40))
+    texts = _texts(_reading(f"Ann: so i was at the depot {said}", "Bo: ok"), 80)
+    assert any("the pump" in text for text in texts)
+    assert sum(map(statement_words, texts)) <= 80
+
+
 def test_the_last_value_is_told() -> None:
     text = " ".join(written(SERVICE))
     assert "39.50" in text

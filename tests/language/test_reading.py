@@ -28,6 +28,15 @@ def reading_of(*turns: str) -> Reading:
         ("She told me that we could come.", ["She told me that we could come."]),
         ("Flour, salt and the eggs.", ["Flour, salt and the eggs."]),
         ("The bus was late, I think so.", ["The bus was late, I think so."]),
+        (
+            "the boiler is off since monday and he said he comes on wednesday but then he rang"
+            " me about the part from the depot that nobody has here and it comes on friday",
+            [
+                "the boiler is off since monday and he said he comes on wednesday but then he"
+                " rang me about the part from the depot that nobody has here",
+                "and it comes on friday",
+            ],
+        ),
         ("  ...  ", []),
         ("", []),
     ],

@@ -19,6 +19,7 @@ from dialogist.records import EvidenceSpan
 
 _PASSAGES = (25, 8, 0)  # words that a part of a turn has at least; fewer where nothing fits
 _SHORT_PASSAGES = (8, 0)
+_LONGEST = 60  # words of a part that has more than a whole summary may have
 _LITTLE = 0.05  # a clause that is so rarely told is left out where a passage begins or ends
 _LEAST = 0.02  # of the chance that a clause is told says nothing
 _BRIEF, _SETTLED = 6, 4  # words of an answer, and of a reply that settles something
@@ -63,7 +64,7 @@ def select(
     for fewest in _SHORT_PASSAGES if is_short else _PASSAGES:
         passages = [
             units
-            for units in passages_of(reading, told, fewest)
+            for units in passages_of(reading, told, fewest, max(budget, _LONGEST))
             if focus in ("", *(reading.units[unit].speaker for unit in units))
         ]
         words = [statement_words(_quoted(reading, units)[0]) for units in passages]
@@ -117,17 +118,21 @@ def _worth(
     return worth
 
 
-def passages_of(reading: Reading, told: Mapping[int, float], fewest: int) -> list[tuple[int, ...]]:
+def passages_of(
+    reading: Reading, told: Mapping[int, float], fewest: int, most: int
+) -> list[tuple[int, ...]]:
     """The passages of a dialogue, as numbers of units; greetings are in none.
 
-    ``fewest``: words before a turn is cut, where what goes on stands alone.
+    ``fewest``: words before a turn is cut, where what goes on stands alone; ``most``: words before
+    it is cut anywhere.
     """
     passages: list[tuple[int, ...]] = []
     for turn in reading.turns:
         parts: list[list[int]] = [[]]
         for i in turn:
-            is_long = _words(reading, parts[-1]) >= fewest and _stands(reading, i)
-            if parts[-1] and (is_long or not fewest):
+            count = _words(reading, parts[-1])
+            is_long = count >= fewest and (not fewest or _stands(reading, i))
+            if parts[-1] and (is_long or count + reading.units[i].words > most):
                 parts.append([])
             parts[-1].append(i)
         for part in parts:

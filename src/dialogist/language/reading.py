@@ -204,6 +204,7 @@ _HAS_VERB = re.compile(
 )
 _LEAST = 3  # words on each side of a cut
 _LOOK = 600  # characters on each side that are looked at
+_UNMARKED_LOOK = 80  # before a cut without marks: "since Monday" binds what is near
 _BETWEEN = " .,;-–—"
 _RUN = re.compile(r"\S{80,}|\s{80,}")  # attachments: rules read what is around them
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
@@ -218,13 +219,14 @@ def clause_spans(shown: str, text: str = "") -> Iterator[tuple[int, int]]:
         shown = _RUN.sub(lambda run: (run[0][:40] + "\n" * len(run[0]))[: len(run[0])], shown)
         text = ""
     text = text or shown
-    joints = _JOINT if _MARKED.search(shown) or shown.count(" ") < _FEWEST else _UNMARKED
+    is_marked = _MARKED.search(shown) or shown.count(" ") < _FEWEST
+    joints, look = (_JOINT, _LOOK) if is_marked else (_UNMARKED, _UNMARKED_LOOK)
     for start, end in sentence_spans(shown):
         while start < end and text[start] in _BETWEEN:
             start += 1
         place = start
         for joint in joints.finditer(text, start, end):
-            left = text[max(place, joint.start() - _LOOK) : joint.start()]
+            left = text[max(place, joint.start() - look) : joint.start()]
             right = text[joint.end() : min(end, joint.end() + _LOOK)]
             if _can_cut(left, right, joint[0][0]):
                 yield place, joint.start()
