@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
 TALK = (
     "Guest: The air conditioning is dripping on the bed.\n"
     "Agent: I will send a porter in ten minutes.\n"
-    "Guest: Thank you, I will wait here.\n"
+    "Guest: Thank you, I will wait in the bar until he is done.\n"
 )
 TALKS = Path(__file__).parent / "talks"
 JACKET = (TALKS / "jacket.txt").read_text("utf-8")
@@ -303,7 +303,7 @@ def test_a_phone_jumps_both_ways(chromium, service):
     look = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     with signed_in(chromium, service, **look) as page:
         summarize(page, JACKET)
-        page.tap(".said >> nth=2")
+        page.tap(".said >> nth=3")
         assert "refund of 89.90" in page.text_content("#proof")
         page.tap("#proof a")
         assert page.url.endswith("#u8")
