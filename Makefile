@@ -84,7 +84,7 @@ bench-train: .venv/.dev .venv-keras/.done ## training beside Keras 3, on an idle
 
 sections: .venv/.dev minilm ## train the network of highlights and forms on corpus/pieces, with DATA on public dialogues, too (2 hours of a core)
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist_lab.sections.section_training corpus/pieces/*.jsonl \
-	  --clauses corpus/clauses/*.jsonl corpus/*.jsonl $(if $(DATA),--data $(DATA)) \
+	  --clauses corpus/clauses/*.jsonl $(if $(DATA),--data $(DATA)) \
 	  --output src/dialogist/assets/highlights/sections.onnx $(ARGS)
 
 roles: .venv/.dev ## train what tells agents and doctors by their words, with DATA on public dialogues, too (a minute)

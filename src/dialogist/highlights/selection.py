@@ -1,7 +1,7 @@
 """The most important of a dialogue: passages weighed, the best chosen exactly, neighbours joined.
 
 A passage is what somebody says in a turn, or a part of a long one that stands alone, with the brief
-reply to it: clauses cut out of their turn mislead readers (docs/explanation/trust.md).
+reply to it: clauses cut out of their turn mislead readers (results/blind-reading.json).
 """
 
 from collections.abc import Mapping, Sequence
@@ -182,19 +182,21 @@ def _is_reply(reading: Reading, before: Sequence[int], units: Sequence[int]) -> 
     asked, first = reading.units[before[-1]], reading.units[units[0]]
     if asked.speaker == first.speaker or reading.places[units[0]] - reading.places[before[-1]] != 1:
         return False
-    words = _words(reading, units)
-    is_open = "?" in asked.text or any(reading.has(i, *_OFFERING) for i in before[-2:])
-    is_settling = reading.has(units[0], *_SETTLING)
-    return words <= _BRIEF if is_open else words <= _SETTLED and is_settling
+    words, is_settling = _words(reading, units), reading.has(units[0], *_SETTLING)
+    return words <= _BRIEF if _is_open(reading, before) else words <= _SETTLED and is_settling
+
+
+def _is_open(reading: Reading, units: Sequence[int]) -> bool:
+    """Whether a passage ends in a question or an offer."""
+    is_offer = any(reading.has(i, *_OFFERING) for i in units[-2:])
+    return is_offer or "?" in reading.units[units[-1]].text
 
 
 def _is_pair(reading: Reading, before: Sequence[int], units: Sequence[int]) -> bool:
     """Whether a passage goes on in its turn, or may answer the one before it."""
     last, first = reading.units[before[-1]], reading.units[units[0]]
-    is_asked = "?" in last.text or any(reading.has(i, *_OFFERING) for i in before[-2:])
-    return first.turn == last.turn or (
-        is_asked and reading.places[units[0]] - reading.places[before[-1]] == 1
-    )
+    is_next = reading.places[units[0]] - reading.places[before[-1]] == 1
+    return first.turn == last.turn or (is_next and _is_open(reading, before))
 
 
 def best_choice(
