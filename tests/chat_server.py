@@ -64,6 +64,7 @@ class ChatServer(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.counts: Counter[str] = Counter()
         self.times: list[float] = []
+        self.busy = self.busiest = 0  # with so many requests at a time
         self.lock = threading.Lock()
 
     @property
@@ -100,8 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
             server.counts["requests"] += 1
             server.times.append(time.monotonic())
             fault = server.faults.popleft() if server.faults else None
-        if server.seconds:
-            time.sleep(server.seconds)
+            server.busy += 1
+            server.busiest = max(server.busy, server.busiest)
+        time.sleep(server.seconds)
+        with server.lock:
+            server.busy -= 1
         if fault is not None:
             self._misbehave(fault, body)
             return

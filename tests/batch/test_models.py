@@ -39,16 +39,14 @@ def words(server, calls, output, options="", cache="off"):
 def test_dialogues_are_written_side_by_side_and_the_order_stays(dialogist, server, calls, tmp_path):
     server.seconds = 0.1
     (tmp_path / "more.jsonl").write_text("broken\n")
-    begun = time.monotonic()
     done = dialogist(*words(server, "*.jsonl", "out", "at_once=20"), "--verify", "rules")
-    took = time.monotonic() - begun
     assert done.returncode == 3
     assert [one["id"] for one in records(tmp_path / "out")] == [
         *(f"c{n}" for n in range(COUNT)),
         "more.jsonl",
     ]
     assert len(server.requests) == COUNT
-    assert took < COUNT * 0.1
+    assert 1 < server.busiest <= 20
 
 
 @pytest.mark.parametrize("flags", [("--workers", "2"), ("--engine", "ray")])

@@ -332,7 +332,7 @@ def test_a_server_that_drips_is_left_in_time(server: ChatServer) -> None:
     began = time.monotonic()
     [summary] = asked(server, "retries=0&timeout=0.3")
     assert "no whole answer within 0.3 s" in summary.reason
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 8
 
 
 @pytest.mark.parametrize("budget", ["budget=3000", "budget_cost=0.003&price_in=1&price_out=1"])

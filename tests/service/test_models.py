@@ -169,13 +169,15 @@ def test_a_stream_that_fails_ends_in_a_problem(engine, server):
 
 @pytest.mark.parametrize("leaves", [True, False])
 def test_nothing_more_is_asked_for_who_left_or_waits_no_more(engine, server, leaves):
-    server.seconds = 2.5  # reading takes a process's time first
-    answer(server, WRITTEN, JUDGED)
+    answer(server, WRITTEN, JUDGED, WRITTEN, JUDGED)
     body = CALL if leaves else {**CALL, "timeout_ms": 1500}
     with listening(engine, named(server)[0]) as port:
         headers = {"Authorization": f"Bearer {add_key(engine, 'desk')}"}
         address = f"http://127.0.0.1:{port}/v1/summaries"
         seconds = 1.5 if leaves else 20
+        httpx2.post(address, json=CALL, headers=headers, timeout=20)  # starts who reads
+        server.requests.clear()
+        server.seconds = 2.5
         try:
             reply = httpx2.post(address, json=body, headers=headers, timeout=seconds)
             assert (leaves, reply.status_code) == (False, 504)
@@ -186,24 +188,23 @@ def test_nothing_more_is_asked_for_who_left_or_waits_no_more(engine, server, lea
 
 
 def test_a_model_works_for_several_at_a_time_and_is_given_time(engine, server):
-    server.seconds = 0.3
+    server.seconds = 0.5
 
     async def conversation(service):
         assert (service.queue.threads, service.queue.deadline) == (8, 180)
         async with service.client() as client:
-            begun = time.monotonic()
             sent = [client.post("/v1/summaries", json=CALL) for _ in range(8)]
             replies = await asyncio.gather(*sent)
-            took = time.monotonic() - begun
+            busiest = server.busiest
             await reload_writer(service.queue, lambda: Summarizer())
             assert (service.queue.threads, service.queue.deadline) == (1, 30)
             after = await client.post("/v1/summaries", json=CALL)
-            return [one.status_code for one in (*replies, after)], took
+            return [one.status_code for one in (*replies, after)], busiest
 
     names = named(server, "at_once=8")[0], "rules"
-    statuses, took = ask(engine, conversation, load=lambda: Summarizer(*names))
+    statuses, busiest = ask(engine, conversation, load=lambda: Summarizer(*names))
     assert statuses == [200] * 9
-    assert took < 1.5
+    assert 1 < busiest <= 8
 
 
 def test_a_stored_batch_is_written_by_the_model(engine, server):

@@ -44,7 +44,7 @@ def test_half_open_connections_are_closed_and_disturb_nobody(engine):
         for connection in slow:
             assert connection.recv(100) == b""
             connection.close()
-        assert 0.4 < time.monotonic() - started < 4
+        assert 0.4 < time.monotonic() - started < 20
 
 
 def test_a_connection_may_be_idle_between_requests(engine):

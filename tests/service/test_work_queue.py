@@ -71,7 +71,7 @@ def test_a_request_may_have_a_shorter_deadline(engine):
         late = post(client, {**CALL, "timeout_ms": 50})
         took = time.monotonic() - started
         writer.go.set()
-    assert (late.status_code, took < 2) == (504, True)
+    assert (late.status_code, took < 10) == (504, True)
 
 
 def test_many_dialogues_at_a_time_where_the_writer_takes_them(engine):
@@ -166,7 +166,7 @@ def test_who_has_waited_too_long_is_refused_in_time(engine):
 
     late, took, first = ask(engine, conversation, writer, queue_seconds=0.3)
     assert (late.status_code, late.json()["code"]) == (503, "queue_full")
-    assert 0.2 < took < 2
+    assert 0.2 < took < 10
     assert "Retry-After" in late.headers
     assert first.status_code == 200
     assert "late" not in writer.begun
