@@ -13,14 +13,14 @@ from pathlib import Path
 from dialogist.forms.extraction import extract
 from dialogist.highlights.section_network import OUTPUTS, SECTIONS
 from dialogist.highlights.writer import Highlights
-from dialogist.records import SummaryOptions
+from dialogist.records import EvidenceSpan, SummaryOptions
 from dialogist_lab.asset_training import is_validation
 from dialogist_lab.sections.filed_pieces import UNKNOWN, FiledDialogue, read_filed
 
 
 def told_in(one: FiledDialogue, places: set[tuple[int, int]]) -> list[bool]:
     """Of each candidate whether quotes that begin at some places have it."""
-    last = (one.reading.units[candidate.units[-1]] for candidate in one.candidates)
+    last = (one.reading.units[candidate[-1]] for candidate in one.candidates)
     return [any((unit.turn, c) in places for c in range(unit.start, unit.end)) for unit in last]
 
 
@@ -37,15 +37,15 @@ def main() -> None:
     for one in dialogues:
         dialogue = one.reading.dialogue
         drafts = Highlights().write(dialogue, None, SummaryOptions()).drafts
-        found = {"told": [span for draft in drafts for span in draft.quotes]}
-        for section, findings in extract(dialogue).items():
-            found[section] = [span for finding in findings for span in finding.evidence]
+        found = {name: list[EvidenceSpan]() for name in SECTIONS}
+        found["told"] = [span for draft in drafts for span in draft.quotes]
+        for finding in extract(dialogue):
+            found[finding.sections[0]] += finding.evidence
         for name, spans in found.items():
             wanted = one.targets[:, OUTPUTS.index(name)]
             if (wanted == UNKNOWN).all():
                 continue
-            places = {(s.utterance, c) for s in spans for c in range(s.start, s.end)}
-            told = told_in(one, places)
+            told = told_in(one, {(s.utterance, c) for s in spans for c in range(s.start, s.end)})
             counts[name, "dialogues"] += 1
             counts[name, "wanted"] += int(sum(wanted > 0))
             counts[name, "told"] += sum(told)

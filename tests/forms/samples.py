@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from dialogist.highlights.candidates import candidates_of
+from dialogist.highlights.candidates import candidates_of, quoted
 from dialogist.highlights.section_network import OUTPUTS, SectionChances
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
@@ -30,11 +30,12 @@ def dialogue_of(*lines, **fields):
 
 def scored(dialogue, **found):
     """The dialogue, as if the network had found words under sections, and owned actions."""
-    candidates = candidates_of(reading_of(dialogue))
+    reading = reading_of(dialogue)
+    candidates = candidates_of(reading)
     chances = np.zeros((len(candidates), len(OUTPUTS)), np.float32)
     for output, words in found.items():
         for said in words:
-            [number] = [n for n, one in enumerate(candidates) if said in one.text]
+            [number] = [n for n, one in enumerate(candidates) if said in quoted(reading, one)[0]]
             chances[number, [0, OUTPUTS.index(output)]] = 0.9
     dialogue.cache["sections"] = SectionChances(candidates, chances)
     return dialogue

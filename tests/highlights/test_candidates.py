@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.highlights.candidates import candidates_of, quoted_parts
+from dialogist.highlights.candidates import candidates_of, quoted
 from dialogist.language.reading import Reading
 from dialogist.records import Dialogue, Utterance
 
@@ -25,7 +25,9 @@ def test_the_candidate_of_the_last_turn(line: str) -> None:
     turns, _, wanted = line.partition(" => ")
     reading = reading_of_turns(turns)
     last = reading.units[-1]
-    texts = [one.text for one in candidates_of(reading) if len(reading.units) - 1 in one.units]
+    texts = [
+        quoted(reading, one)[0] for one in candidates_of(reading) if len(reading.units) - 1 in one
+    ]
     assert texts == ([] if wanted == "-" else [wanted]), last
 
 
@@ -39,12 +41,12 @@ _DIALOGUES = st.lists(st.tuples(st.sampled_from(("Ann", "Bo", "")), _TEXT), max_
 def test_candidates_share_no_unit_and_quote_exact_words(dialogue: Dialogue) -> None:
     reading = Reading(dialogue)
     candidates = candidates_of(reading)
-    units = [unit for one in candidates for unit in one.units]
+    units = [unit for one in candidates for unit in one]
     assert len(units) == len(set(units))
     for one in candidates:
-        assert list(one.units) == sorted(one.units)
-        for text, spans in quoted_parts(reading, one.units):
-            for span in spans:
-                words = dialogue.utterances[span.utterance].text[span.start : span.end]
-                assert words.strip()
-                assert f"“{' '.join(words.split())}”" in text
+        assert list(one) == sorted(one)
+        text, spans = quoted(reading, one)
+        for span in spans:
+            words = dialogue.utterances[span.utterance].text[span.start : span.end]
+            assert words.strip()
+            assert f"“{' '.join(words.split())}”" in text

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogist.highlights.candidates import candidates_of, statement_words
+from dialogist.highlights.candidates import candidates_of, quoted, statement_words
 from dialogist.highlights.section_network import OUTPUTS, SectionChances, section_network
 from dialogist.highlights.selection import select
 from dialogist.highlights.writer import Highlights
@@ -44,7 +44,7 @@ def _filed(reading: Reading, told: float = 1.0, **stale: float) -> SectionChance
     chances[:, OUTPUTS.index("told")] = told
     for n, candidate in enumerate(candidates):
         for word, chance in stale.items():
-            chances[n, OUTPUTS.index("stale")] = chance * (word in candidate.text)
+            chances[n, OUTPUTS.index("stale")] = chance * (word in quoted(reading, candidate)[0])
     return SectionChances(candidates, chances)
 
 

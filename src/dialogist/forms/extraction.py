@@ -1,27 +1,29 @@
 """Everything that a dialogue itself says for a form, in English; and a title for it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from dialogist.forms.typed_fields import has_cue
-from dialogist.highlights.candidates import Candidate, corrects, quoted_parts
-from dialogist.highlights.section_network import SECTIONS, section_chances
+from dialogist.forms.typed_fields import has_cue, served_in
+from dialogist.highlights.candidates import Candidate, corrects, quoted
+from dialogist.highlights.section_network import SECTIONS, Matrix, SectionChances, section_chances
+from dialogist.highlights.selection import passages_of
 from dialogist.language.quantities import deadline_in
 from dialogist.language.reading import Reading, reading_of
 from dialogist.records import Dialogue, EvidenceSpan
 
-# The chance from which on a piece is told under a section: chosen on the validation dialogues.
+# The chance from which on a passage is told under a section: chosen on the validation dialogues.
 _LEAST = {
-    "issue": 0.32, "done": 0.36, "outcome": 0.43, "decisions": 0.31, "actions": 0.38,
-    "questions": 0.3, "medication": 0.28, "advice": 0.26,
+    "issue": 0.25, "done": 0.36, "outcome": 0.6, "decisions": 0.31, "actions": 0.25,
+    "questions": 0.3, "medication": 0.2, "advice": 0.2,
 }  # fmt: skip
-_ALWAYS = {"issue": 0.1, "outcome": 0.1}
-"""Every dialogue has these: the best piece is told from this chance on."""
-_STALE = 1.0  # what the chance that something later changes it costs a piece, of its own
+_ALWAYS = {"issue": 0.03, "outcome": 0.1}
+"""Every dialogue has these: the best passage is told from this chance on."""
+_TOLD_BEFORE = ("done", "medication", "advice")  # what fits these, too, is no outcome nor an issue
+_LONGEST = 50  # words of an exchange
 _HEADLINE = 12  # words
 _GOES_ON = re.compile(r"(?i)\W*(?:no|not|sorry|wait|i mean|make (?:it|that)|to|until|or)\b")
 _HANGS = re.compile(
@@ -36,52 +38,96 @@ _OWN = 0.5  # the chance from which on the first who speaks does what is promise
 class Finding:
     """What a dialogue says for a section: a quote, and where it stands.
 
-    ``owner`` is a speaker as the dialogue writes him, or empty; ``deadline`` is a phrase of what
-    was said.
+    ``sections``: those it fits, the best first. Of an action ``owner`` is a speaker as the dialogue
+    writes him, or empty, and ``deadline`` a phrase of what was said.
     """
 
     text: str
     evidence: tuple[EvidenceSpan, ...]
+    sections: tuple[str, ...] = ()
     owner: str = ""
     deadline: str = ""
 
 
-def extract(dialogue: Dialogue) -> Mapping[str, Sequence[Finding]]:
-    """What an English dialogue says for each of `SECTIONS`, in its order; nothing in others.
+def extract(dialogue: Dialogue) -> Sequence[Finding]:
+    """What an English dialogue says for any of `SECTIONS`, in its order; nothing in others.
 
-    What a later utterance takes back or changes is not there.
+    What a later utterance takes back or changes is not there. Whole turns are quoted, or parts of
+    long ones, with the replies to them: clauses cut out of their turn mislead.
     """
     reading = reading_of(dialogue)
     if not reading.is_english:
-        return dict.fromkeys(SECTIONS, ())
+        return ()
     scores = section_chances(dialogue)
-    owned, standing = scores.of("owner"), 1 - np.minimum(_STALE * scores.of("stale"), 1)
-    findings: dict[str, Sequence[Finding]] = {}
-    for section in SECTIONS:
-        chances = scores.of(section) * standing
-        least = min(_LEAST[section], max(chances.max(initial=0), _ALWAYS.get(section, 1)))
-        findings[section] = [
-            finding_of(reading, candidate, owned[n] > _OWN, is_action=section == "actions")
-            for n, candidate in enumerate(scores.candidates)
-            if chances[n] >= least
-        ]
+    chances = np.array([scores.of(section) * (1 - scores.of("stale")) for section in SECTIONS])
+    done, served = chances[SECTIONS.index("done")], served_in(dialogue)
+    for n, candidate in enumerate(scores.candidates):
+        doers = (reading.units[i].speaker for i in candidate if reading.has(i, "did"))
+        if any(speaker not in served for speaker in doers):
+            done[n] = max(done[n], scores.of("told")[n])
+    if not chances.size:
+        return ()
+    best = zip(SECTIONS, chances.max(axis=1), strict=True)
+    fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
+    needed = {int(fits[SECTIONS.index(section)].argmax()): section for section in _ALWAYS}
+    findings = []
+    for units, numbers in _exchanges(reading, scores, fits):
+        fit = dict(zip(SECTIONS, fits[:, numbers].max(axis=1), strict=True))
+        firsts = [needed[n] for n in numbers if n in needed]
+        firsts = [*_TOLD_BEFORE, *firsts] if firsts else []
+        ranked = sorted(SECTIONS, key=lambda s: -fit[s])
+        ranked.sort(key=[*firsts, *(s for s in ranked if s not in firsts)].index)
+        if sections := tuple(s for s in ranked if fit[s] >= 1):
+            action = numbers[fits[SECTIONS.index("actions"), numbers].argmax()]
+            is_own = scores.of("owner")[action] > _OWN
+            findings.append(_finding(reading, units, sections, scores.candidates[action], is_own))
     return findings
 
 
-def finding_of(
-    reading: Reading, candidate: Candidate, is_own: bool = False, is_action: bool = False
+def _exchanges(
+    reading: Reading, scores: SectionChances, fits: Matrix
+) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+    """Passages with the numbers of their candidates.
+
+    Those together that a candidate joins, and parts of a turn that belong under no two sections.
+    """
+    of_unit = {i: n for n, candidate in enumerate(scores.candidates) for i in candidate}
+    before, known = tuple[int, ...](), list[int]()
+    for units in passages_of(reading, scores.of_units("told"), 1, _LONGEST):
+        numbers = sorted({of_unit[i] for i in units if i in of_unit})
+        words = sum(reading.units[i].words for i in (*before, *units))
+        is_joined = not set(known).isdisjoint(numbers)
+        if known and numbers and reading.units[before[-1]].turn == reading.units[units[0]].turn:
+            sides = fits[:, known].max(axis=1), fits[:, numbers].max(axis=1)
+            is_same = sides[0].argmax() == sides[1].argmax()
+            is_joined = is_joined or is_same or min(side.max() for side in sides) < 1
+        if is_joined and words <= _LONGEST:
+            before, known = (*before, *units), sorted({*known, *numbers})
+            continue
+        if known:
+            yield before, known
+        before, known = units, [n for n in numbers if n not in known]
+    if known:
+        yield before, known
+
+
+def _finding(
+    reading: Reading,
+    units: Sequence[int],
+    sections: tuple[str, ...] = (),
+    action: Candidate | None = None,
+    is_own: bool = False,
 ) -> Finding:
-    """A candidate as an entry of a form; ``is_own``: the first who speaks in it owns the action."""
-    parts = quoted_parts(reading, candidate.units)
-    evidence = tuple(span for _, spans in parts for span in spans)
-    if not is_action:
-        return Finding(candidate.text, evidence)
-    speakers = list(dict.fromkeys(reading.units[unit].speaker for unit in candidate.units))
-    everybody = reading.dialogue.speakers
-    others = [s for s in (speakers[1:] or everybody) if s != speakers[0]]
+    """``action``: what tells it; ``is_own``: the first who speaks in it does it."""
+    text, evidence = quoted(reading, units)
+    if action is None or "actions" not in sections:
+        return Finding(text, evidence, sections)
+    speakers = list(dict.fromkeys(reading.units[unit].speaker for unit in action))
+    others = [s for s in (speakers[1:] or reading.dialogue.speakers) if s != speakers[0]]
     owner = speakers[0] if is_own else others[0] if len(others) == 1 else ""
-    texts = (reading.units[unit].text for unit in reversed(candidate.units))
-    return Finding(candidate.text, evidence, owner, next(filter(None, map(deadline_in, texts)), ""))
+    texts = (reading.units[unit].text for unit in reversed(action))
+    deadline = next(filter(None, map(deadline_in, texts)), "")
+    return Finding(text, evidence, sections, owner, deadline)
 
 
 def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
@@ -97,14 +143,14 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
     for section in ("issue", "outcome"):
         chances = scores.of(section) * scores.of("told")
         if len(chances) and scores.of(section)[chances.argmax()] >= _ALWAYS[section]:
-            units = scores.candidates[int(chances.argmax())].units
+            units = scores.candidates[int(chances.argmax())]
             stand = [i for i in units if i + 1 not in units or not corrects(reading, i + 1)]
             telling = [i for i in stand if reading.terms[i]] or units  # "I mean it." tells nothing
             clauses.append(max(telling, key=lambda i: len(set(reading.terms[i]))))
     clauses = list(dict.fromkeys(clauses))
     room, parts, spans = _HEADLINE, list[str](), list[EvidenceSpan]()
     for n, i in enumerate(clauses):
-        [(_, [clause])] = quoted_parts(reading, (i,))  # without "Hi,"
+        [clause] = quoted(reading, (i,))[1]  # without "Hi,"
         text = reading.texts[clause.utterance]
         words = list(_SPOKEN.finditer(text, clause.start, clause.end))
         others = sum(min(_HEADLINE // 2, reading.units[j].words) for j in clauses[n + 1 :])
@@ -133,8 +179,7 @@ def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Finding]:
     for n, unit in enumerate(reading.units):
         if unit.text.endswith("?") and has_cue(unit.text, cues) and (reply := reading.replies(n)):
             units = (n, *reply)
-            text = " – ".join(quotation for quotation, _ in quoted_parts(reading, units))
-            yield finding_of(reading, Candidate(units, text, 0))
+            yield _finding(reading, units)
 
 
 def title_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:

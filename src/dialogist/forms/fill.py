@@ -4,7 +4,7 @@ Its text, Markdown and cells of a table count utterances from 1.
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -31,13 +31,6 @@ from dialogist.records import (
 FORM_SCHEMA_VERSION = 3
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
-_TOLD_BEFORE: Mapping[FieldSource, Sequence[FieldSource]] = {
-    "outcome": ("done", "medication", "advice"),
-    "decisions": ("outcome",),
-    "advice": ("medication",),
-    "actions": ("medication", "advice"),
-}
-"""What a form tells once, where it has both: what was done is no outcome beside it."""
 _PLANS: Sequence[FieldSource] = ("actions", "decisions", "medication", "advice")
 _QUOTED = re.compile(r'["“](.+?)["”]')
 _HELD = 0.7  # of what a statement rests on
@@ -151,7 +144,10 @@ class _Filler:
         self.statements = _labelled(summary.statements, form, dialogue)
         self.names_sections = any(s.section for s in summary.statements)
         asked = {section.source for section in form.sections}
-        self.extracted = extract(dialogue) if asked & set(SECTIONS) else {}
+        self.findings: dict[FieldSource, list[Finding]] = {}
+        for finding in extract(dialogue) if asked & set(SECTIONS) else ():
+            if source := next((s for s in finding.sections if s in asked), None):
+                self.findings.setdefault(source, []).append(finding)
         self.values = Values(dialogue) if "field" in asked else None
 
     def sections(self) -> Iterator[FilledSection]:
@@ -187,7 +183,10 @@ class _Filler:
                 return [_stated(s) for s in self.unplaced()], False
             titled = [s for s in self.form.sections if s is not section]
             others = (
-                s for s in self.statements if not any(self._is_titled(s, other) for other in titled)
+                s
+                for s in self.statements
+                if not any(self._is_titled(s, other) for other in titled)
+                and not (s.verdict == "quoted" and self._is_held(s))
             )
             return [_stated(s) for s in others], False
         if source in ("title", "headline"):
@@ -204,7 +203,7 @@ class _Filler:
             return list(self._profile(section)), False
         if source == "key_points":
             return written + self._key_points(section), False
-        return written or self._quoted(section), False
+        return written or [_found(f, source) for f in self.findings.get(source, ())], False
 
     def _focused(self, entries: list[Entry]) -> list[Entry]:
         """What the speaker in focus says, does or is named in."""
@@ -243,36 +242,19 @@ class _Filler:
 
         Of what a writer wrote, only plans: a history is no plan, but may tell more than a quote.
         """
-        sources = {section.source for section in self.form.sections}
+        sources = SECTIONS if statement.verdict == "quoted" else _PLANS
         spans = [
             span
-            for source in sources & set(SECTIONS if statement.verdict == "quoted" else _PLANS)
-            for finding in self.extracted[source]
+            for source, findings in self.findings.items()
+            for finding in findings * (source in sources)
             for span in finding.evidence
         ]
+        held = {(span.utterance, n) for span in spans for n in range(span.start, span.end)}
         return bool(statement.evidence) and all(
-            any(
-                span.utterance == quote.utterance
-                and min(quote.end, span.end) - max(quote.start, span.start)
-                >= _HELD * (quote.end - quote.start)
-                for span in spans
-            )
+            sum((quote.utterance, n) in held for n in range(quote.start, quote.end))
+            >= _HELD * (quote.end - quote.start)
             for quote in statement.evidence
         )
-
-    def _quoted(self, section: FormSection) -> list[Entry]:
-        """What the dialogue says, and no section that tells it better."""
-        better = {f.evidence for source in self._before(section) for f in self.extracted[source]}
-        findings = self.extracted[section.source]
-        return [_found(finding) for finding in findings if finding.evidence not in better]
-
-    def _before(self, section: FormSection) -> set[FieldSource]:
-        """The sources of other sections of the form that tell better what a section holds, too."""
-        sources = {other.source for other in self.form.sections}
-        before = set(_TOLD_BEFORE.get(section.source, ()))
-        if section.source == "outcome" and "advice" in sources:
-            before.add("actions")  # of a visit: what is planned is no assessment
-        return before & sources
 
     def _profile(self, section: FormSection) -> Iterator[Entry]:
         """Fields of the user profile; the name of a field that alone is asked for says nothing."""
@@ -291,13 +273,11 @@ class _Filler:
             named = [number for number, text in texts if has_cue(text, section.cues)]
             places = "".join(f" [{number}]" for number in named[:_NAMED])
             return f"Mentioned, not extracted: see{places}" if named else ""
-        spans = {f.evidence for f in self.extracted.get(section.source, ())}
         titles = [
             f"'{other.title}'"
             for other in self.form.sections
             if not section.leave_out
-            and other.source in self._before(section)
-            and any(f.evidence in spans for f in self.extracted[other.source])
+            and any(section.source in f.sections for f in self.findings.get(other.source, ()))
         ]
         return f"As under {' and '.join(titles)}." if titles else ""
 
@@ -381,15 +361,9 @@ def _stated(statement: Statement) -> Entry:
     )
 
 
-def _found(finding: Finding) -> Entry:
-    return Entry(
-        finding.text,
-        "dialogue",
-        finding.evidence,
-        "quoted",
-        owner=finding.owner,
-        deadline=finding.deadline,
-    )
+def _found(finding: Finding, source: FieldSource = "key_points") -> Entry:
+    doing = (finding.owner, finding.deadline) if source == "actions" else ("", "")
+    return Entry(finding.text, "dialogue", finding.evidence, "quoted", (), *doing)
 
 
 def _valued(places: Sequence[TypedValue]) -> Entry:

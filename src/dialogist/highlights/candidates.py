@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 from dialogist.language.reading import Reading
 from dialogist.plain_text import quotation
@@ -41,17 +41,8 @@ _OFFERING = ("offer", "want", "please", "commit", "imperative", "advise", "must"
 _SETTLING = ("agree", "no", "refuse", "takes")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Units by their numbers, in the order of the dialogue, that are told together or not at all.
-
-    ``is_answered``: the last of them reply to the others.
-    """
-
-    units: tuple[int, ...]
-    text: str
-    words: int
-    is_answered: bool = False
+Candidate: TypeAlias = tuple[int, ...]
+"""Units by their numbers, in the order of the dialogue, that are told together or not at all."""
 
 
 def candidates_of(reading: Reading) -> list[Candidate]:
@@ -77,7 +68,7 @@ def candidates_of(reading: Reading) -> list[Candidate]:
             is_answered = units != group
             is_telling = any(_says_something(reading, i, is_answered) for i in units)
             if taken.isdisjoint(group) and is_telling:
-                candidates.append(candidate_of(reading, units, is_answered))
+                candidates.append(units)
     return candidates
 
 
@@ -175,31 +166,23 @@ def _says_something(reading: Reading, i: int, is_answered: bool) -> bool:
     return bool(reading.terms[i]) and (is_answered or not is_bare)
 
 
-def candidate_of(reading: Reading, units: tuple[int, ...], is_answered: bool) -> Candidate:
-    """The candidate of some units, quoted."""
-    text = " – ".join(quotation for quotation, _ in quoted_parts(reading, units))
-    return Candidate(units, text, statement_words(text), is_answered)
-
-
 def statement_words(text: str) -> int:
     """The words of a statement; dashes, "…" and a role in brackets are none."""
     return sum(word[0] not in "–…(" for word in text.split())
 
 
-def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list[EvidenceSpan]]]:
-    """Of some units in order what each speaker says, ``Ann: “Is noon fine?”``, and where it stands.
+def quoted(reading: Reading, units: Sequence[int]) -> tuple[str, tuple[EvidenceSpan, ...]]:
+    """What some units in order say, ``Ann: “Is noon fine?” – Bo: “Yes.”``, and where it stands.
 
     Units that follow on each other are one stretch of exact words.
     """
-    quoted: list[tuple[str, list[EvidenceSpan]]] = []
-    speaker = None
+    parts: list[tuple[str, list[EvidenceSpan]]] = []
     last = -2
     for i in units:
         unit = reading.units[i]
-        if unit.speaker != speaker or not quoted:
-            quoted.append((unit.speaker, []))
-            speaker = unit.speaker
-        spans = quoted[-1][1]
+        if not parts or unit.speaker != parts[-1][0]:
+            parts.append((unit.speaker, []))
+        spans = parts[-1][1]
         if spans and i == last + 1 and spans[-1].utterance == unit.turn:
             spans[-1] = EvidenceSpan(unit.turn, spans[-1].start, unit.end)
         else:
@@ -207,13 +190,10 @@ def quoted_parts(reading: Reading, units: Sequence[int]) -> list[tuple[str, list
             start = unit.start + (opening.end() if opening else 0)
             spans.append(EvidenceSpan(unit.turn, start, unit.end))
         last = i
-    return [
-        (
-            quotation(
-                reading.shown(speaker),
-                (reading.quoted(s.utterance, s.start, s.end) for s in spans),
-            ),
-            spans,
+    texts = [
+        quotation(
+            reading.shown(speaker), (reading.quoted(s.utterance, s.start, s.end) for s in spans)
         )
-        for speaker, spans in quoted
+        for speaker, spans in parts
     ]
+    return " – ".join(texts), tuple(span for _, spans in parts for span in spans)

@@ -75,7 +75,7 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
         quoted[span.utterance][span.start : span.end] = True
     letters = [quoted[unit.turn][unit.start : unit.end] for unit in reading.units]
     held = np.array(
-        [np.concatenate([letters[i] for i in c.units]).mean() >= _HELD for c in scores.candidates]
+        [np.concatenate([letters[i] for i in units]).mean() >= _HELD for units in scores.candidates]
     )
     units = [i for i, marks in enumerate(letters) if marks.mean() >= _HELD]
     likely = scores.of("told")

@@ -58,9 +58,7 @@ class SectionChances(NamedTuple):
         """How likely the units of candidates are one of `OUTPUTS`."""
         chances = self.of(output).tolist()
         return {
-            unit: chances[n]
-            for n, candidate in enumerate(self.candidates)
-            for unit in candidate.units
+            unit: chances[n] for n, candidate in enumerate(self.candidates) for unit in candidate
         }
 
 
@@ -84,13 +82,11 @@ def section_windows(
             ids += clauses[number]
             number += 1
         within = [
-            n
-            for n, candidate in enumerate(candidates)
-            if any(unit in places for unit in candidate.units)
+            n for n, candidate in enumerate(candidates) if any(unit in places for unit in candidate)
         ]
         shares = np.zeros((len(within), len(ids)), np.float32)
         for row, n in zip(shares, within, strict=True):
-            row[[token for unit in candidates[n].units for token in places.get(unit, ())]] = 1
+            row[[token for unit in candidates[n] for token in places.get(unit, ())]] = 1
         if within:
             firsts = shares.argmax(1)
             shares /= shares.sum(1, keepdims=True)

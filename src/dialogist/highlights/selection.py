@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.highlights.candidates import corrects, quoted_parts, statement_words
+from dialogist.highlights.candidates import corrects, quoted, statement_words
 from dialogist.highlights.section_network import SectionChances
 from dialogist.language.reading import Reading
 from dialogist.language.tokens import word_set
@@ -21,10 +21,9 @@ _PASSAGES = (25, 8, 0)  # words that a part of a turn has at least; fewer where 
 _SHORT_PASSAGES = (8, 0)
 _LONGEST = 60  # words of a part that has more than a whole summary may have
 _LITTLE = 0.05  # a clause that is so rarely told is left out where a passage begins or ends
-_LEAST = 0.02  # of the chance that a clause is told says nothing
+_LEAST = 0.05  # of the chance that a clause is told says nothing
 _BRIEF, _SETTLED = 6, 4  # words of an answer, and of a reply that settles something
 _STALE = 2.0  # what the chance that something later changes a clause costs, of its worth
-_FILLED = 0.02  # of a passage's words that the best summary tells: less of them only fill room
 # More worth of the likeliest outcome and issue, of the most; if they are as likely as this.
 _FRAME, _SURE = 0.7, 0.2
 _PAIRED = 0.25  # more worth of a passage told with the question or offer before it
@@ -67,7 +66,7 @@ def select(
             for units in passages_of(reading, told, fewest, max(budget, _LONGEST))
             if focus in ("", *(reading.units[unit].speaker for unit in units))
         ]
-        words = [statement_words(_quoted(reading, units)[0]) for units in passages]
+        words = [statement_words(quoted(reading, units)[0]) for units in passages]
         worth = _worth(reading, filed, passages, words, budget)
         paired = [0.0] * len(passages)
         for n, (before, units) in enumerate(pairwise(passages), 1):
@@ -102,9 +101,7 @@ def _worth(
         * reading.units[unit].words
         for unit, chance in told.items()
     }
-    every = [sum(of_units.get(unit, 0.0) for unit in units) for units in passages]
-    full = [own if own >= _FILLED * n else 0.0 for own, n in zip(every, words, strict=True)]
-    worth = full if any(full) else every
+    worth = [sum(of_units.get(unit, 0.0) for unit in units) for units in passages]
     for section in ("outcome", "issue"):
         of_section = filed.of_units(section)
         likely = [
@@ -180,7 +177,10 @@ def _trimmed(reading: Reading, part: Sequence[int], told: Mapping[int, float]) -
 def _is_reply(reading: Reading, before: Sequence[int], units: Sequence[int]) -> bool:
     """Whether a passage is a brief reply to the one right before it: it is told with that one."""
     asked, first = reading.units[before[-1]], reading.units[units[0]]
-    if asked.speaker == first.speaker or reading.places[units[0]] - reading.places[before[-1]] != 1:
+    speakers = {reading.units[i].speaker for i in before}
+    is_third = len(speakers) > 1 and first.speaker not in speakers  # "Will you?" "Yes." "I'll go."
+    is_next = reading.places[units[0]] - reading.places[before[-1]] == 1
+    if is_third or not is_next or asked.speaker == first.speaker:
         return False
     words, is_settling = _words(reading, units), reading.has(units[0], *_SETTLING)
     return words <= _BRIEF if _is_open(reading, before) else words <= _SETTLED and is_settling
@@ -240,16 +240,10 @@ def _joined(
             groups.append(units)
     highlights = []
     for units in groups:
-        text, quotes = _quoted(reading, units)
+        text, quotes = quoted(reading, units)
         chance = max(told.get(unit, 0.0) for unit in units)
         highlights.append(Highlight(units, text, quotes, statement_words(text), chance))
     return highlights
-
-
-def _quoted(reading: Reading, units: Sequence[int]) -> tuple[str, tuple[EvidenceSpan, ...]]:
-    parts = quoted_parts(reading, units)
-    text = " – ".join(quotation for quotation, _ in parts)
-    return text, tuple(span for _, spans in parts for span in spans)
 
 
 def _shares_label(reading: Reading, left: Sequence[int], right: Sequence[int]) -> bool:

@@ -27,7 +27,7 @@ class Highlights:
         """The statements in the order of the dialogue; a short summary begins with the outcome."""
         reading = reading_of(dialogue)
         focus = options.focus or ""
-        length = options.length or ("long" if form is None else "medium")  # a form tells itself
+        length = options.length or "long"
         share, fewest, most = _LENGTHS[length]
         words = (unit.words for unit in reading.units if focus in ("", unit.speaker))
         budget = int(share * sum(words))

@@ -83,7 +83,7 @@ def _fill_pieces(
             if name in SECTIONS:
                 targets[number, OUTPUTS.index(name)] = 1
         if owner := piece.get("owner"):
-            first = reading.units[candidates[number].units[0]].speaker
+            first = reading.units[candidates[number][0]].speaker
             targets[number, OUTPUTS.index("owner")] = owner == first
 
 
@@ -112,7 +112,7 @@ def _holders(reading: Reading, candidates: Sequence[Candidate]) -> dict[tuple[in
     return {
         (reading.units[unit].turn, reading.units[unit].start): number
         for number, candidate in enumerate(candidates)
-        for unit in candidate.units
+        for unit in candidate
     }
 
 
