@@ -24,11 +24,9 @@ def reading_of_turns(turns: str) -> Reading:
 def test_the_candidate_of_the_last_turn(line: str) -> None:
     turns, _, wanted = line.partition(" => ")
     reading = reading_of_turns(turns)
-    last = reading.units[-1]
-    texts = [
-        quoted(reading, one)[0] for one in candidates_of(reading) if len(reading.units) - 1 in one
-    ]
-    assert texts == ([] if wanted == "-" else [wanted]), last
+    last = len(reading.units) - 1
+    texts = [quoted(reading, one)[0] for one in candidates_of(reading) if last in one]
+    assert texts == ([] if wanted == "-" else [wanted]), reading.units[last]
 
 
 _TEXT = st.text("Ann sees 5 cats? No. I'd go, but £3 ok!\n—", max_size=60)

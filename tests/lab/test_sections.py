@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from dialogist.highlights.candidates import quoted
 from dialogist.highlights.section_network import OUTPUTS, SectionNetwork, section_windows
 from dialogist.language.speech import PAIRS
 from dialogist.records import Dialogue, Utterance
@@ -57,7 +58,7 @@ def test_what_chosen_pieces_and_clauses_teach(corpus: Path) -> None:
     [labelled] = read_filed([corpus / "clauses"], corpus, None)  # woz is public: no data given
     [both] = read_filed([corpus / "pieces", corpus / "clauses"], corpus, None)
     assert (both.targets == np.maximum(chosen.targets, labelled.targets)).all()
-    texts = [one.text for one in chosen.candidates]
+    texts = [quoted(chosen.reading, one)[0] for one in chosen.candidates]
     boiler, offer, last = (
         next(i for i, text in enumerate(texts) if words in text)
         for words in ("boiler", "90", "nine")

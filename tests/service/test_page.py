@@ -102,7 +102,7 @@ def test_each_statement_is_linked_to_its_turns(engine):
 
 
 def test_a_form_gives_headings(engine):
-    words = "Guest: “The air conditioning is dripping on the bed”"
+    words = "Guest: “The air conditioning is dripping on the bed, and my number is 415 555 0132.”"
     pattern = rf'data-heading="Issue".*?<p class="said">{words}'
     with browsing(engine) as client:
         assert re.search(pattern, client.post("/", data={"text": TALK, "form": "call"}).text, re.S)
