@@ -83,3 +83,10 @@ def test_what_who_serves_has_done_is_told_as_done():
     assert [one.sections[0] for one in extract(call) if "4711" in one.text] == ["done"]
     swapped = dialogue_of("Agent: Is it broken since Sunday?", f"Customer: {reply}")
     assert all(one.sections[0] != "done" for one in extract(swapped))
+
+
+def test_who_is_asked_by_name_owns_the_action():
+    asked = "Bo: Cy, can you send us the final report by Friday?"
+    talk = dialogue_of("Ann: Welcome.", asked, "Ann: Yes, please.", "Cy: I am on it.")
+    [action] = [one for one in extract(talk) if "actions" in one.sections]
+    assert (action.owner, action.deadline) == ("Cy", "by Friday")

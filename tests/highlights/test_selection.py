@@ -147,20 +147,9 @@ def test_drafts_quote_exact_words() -> None:
 
 
 _SAID = (
-    "I can",
-    "we pay",
-    "5",
-    "£40",
-    "on Friday",
-    "no",
-    "ok",
-    "?",
-    ".",
-    ",",
-    "but it",
-    "Ann's",
-    "\x1b",
-)
+    "I can", "we pay", "5", "£40", "on Friday", "no", "ok", "?", ".", ",", "but it",
+    "Ann's", "\x1b",
+)  # fmt: skip
 _WORDS = st.lists(st.sampled_from(_SAID), max_size=20).map(" ".join)
 
 

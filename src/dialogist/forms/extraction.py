@@ -56,7 +56,7 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
     long ones, with the replies to them: clauses cut out of their turn mislead.
     """
     reading = reading_of(dialogue)
-    if not reading.is_english:
+    if not reading.is_english or not section_chances(dialogue).candidates:
         return ()
     scores = section_chances(dialogue)
     chances = np.array([scores.of(section) * (1 - scores.of("stale")) for section in SECTIONS])
@@ -65,8 +65,6 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
         doers = (reading.units[i].speaker for i in candidate if reading.has(i, "did"))
         if any(speaker not in served for speaker in doers):
             done[n] = max(done[n], scores.of("told")[n])
-    if not chances.size:
-        return ()
     best = zip(SECTIONS, chances.max(axis=1), strict=True)
     fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
     needed = {int(fits[SECTIONS.index(section)].argmax()): section for section in _ALWAYS}
@@ -100,7 +98,7 @@ def _exchanges(
         if known and numbers and reading.units[before[-1]].turn == reading.units[units[0]].turn:
             sides = fits[:, known].max(axis=1), fits[:, numbers].max(axis=1)
             is_same = sides[0].argmax() == sides[1].argmax()
-            is_joined = is_joined or is_same or min(side.max() for side in sides) < 1
+            is_joined |= bool(is_same or np.max(sides, axis=1).min() < 1)
         if is_joined and words <= _LONGEST:
             before, known = (*before, *units), sorted({*known, *numbers})
             continue
@@ -125,9 +123,11 @@ def _finding(
     speakers = list(dict.fromkeys(reading.units[unit].speaker for unit in action))
     others = [s for s in (speakers[1:] or reading.dialogue.speakers) if s != speakers[0]]
     owner = speakers[0] if is_own else others[0] if len(others) == 1 else ""
-    texts = (reading.units[unit].text for unit in reversed(action))
-    deadline = next(filter(None, map(deadline_in, texts)), "")
-    return Finding(text, evidence, sections, owner, deadline)
+    names = {name.split()[0]: name for name in reading.dialogue.speakers if name}
+    starts = (reading.units[i].text.split()[0].strip(",:") for i in action)
+    owner = next((names[word] for word in starts if word in names), owner)  # "Bo, ring her."
+    deadlines = (deadline_in(reading.units[i].text) for i in reversed(action))
+    return Finding(text, evidence, sections, owner, next(filter(None, deadlines), ""))
 
 
 def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
