@@ -58,9 +58,8 @@ def test_a_headline_has_at_most_twelve_words_and_ends_in_no_correction():
 def test_a_huge_turn_without_marks_is_read_in_time():
     words = "and I'll send the big report to the nice people there " * 1000
     start = time.process_time()
-    extract(dialogue_of(f"A: {words}"))
-    extract(dialogue_of("A: I'll send" + " " * 100_000 + "it", "B: ok"))
-    assert time.process_time() - start < 5
+    extract(dialogue_of(f"A: {words}", "A: I'll send" + " " * 100_000 + "it", "B: ok"))
+    assert time.process_time() - start < 20
 
 
 WORDS = [
@@ -81,12 +80,13 @@ def test_what_who_serves_has_done_is_told_as_done():
     reply = "I've sent the new router by courier this morning, the number is 4711."
     call = dialogue_of("Customer: My router is broken since Sunday.", f"Agent: {reply}")
     assert [one.sections[0] for one in extract(call) if "4711" in one.text] == ["done"]
-    swapped = dialogue_of("Agent: Is it broken since Sunday?", f"Customer: {reply}")
-    assert all(one.sections[0] != "done" for one in extract(swapped))
+    own = dialogue_of("Agent: Is it broken since Sunday?", f"Customer: {reply}")
+    assert "done" not in [one.sections[0] for one in extract(own)]
 
 
 def test_who_is_asked_by_name_owns_the_action():
-    asked = "Bo: Cy, can you send us the final report by Friday?"
-    talk = dialogue_of("Ann: Welcome.", asked, "Ann: Yes, please.", "Cy: I am on it.")
-    [action] = [one for one in extract(talk) if "actions" in one.sections]
-    assert (action.owner, action.deadline) == ("Cy", "by Friday")
+    for name, other in (("Cy", " "), ("Speaker 2", "Speaker 3")):
+        asked = f"Bo: {name}, can you send us the final report by Friday?"
+        talk = dialogue_of("Ann: The venue wants it.", asked, f"{name}: I will.", f"{other}: Ok.")
+        [action] = [one for one in extract(talk) if "actions" in one.sections]
+        assert (action.owner, action.deadline) == (name, "by Friday")

@@ -150,6 +150,11 @@ def test_each_thing_is_told_once_where_it_fits_best():
     filled = fill(NOTHING, call, load_form("ticket"))
     titled = {section.title: section for section in filled.sections}
     assert titled["Outcome"].says == "As under 'What was done' and 'Agreed'."
+    place = EvidenceSpan(2, 0, 23)
+    quote = summary_of("Agent: “I've refunded the fee.”", evidence=[[place]], verdict="quoted")
+    form = form_of("title: D, source: done", "title: S, source: summary, required: true")
+    told = fill(quote, call, form).sections[1]
+    assert (told.says, told.missing) == ("All is told in other sections.", False)
 
 
 def test_what_the_plan_tells_is_no_history():

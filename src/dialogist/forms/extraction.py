@@ -1,6 +1,7 @@
 """Everything that a dialogue itself says for a form, in English; and a title for it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dialogist.forms.typed_fields import has_cue, served_in
-from dialogist.highlights.candidates import Candidate, corrects, quoted
+from dialogist.highlights.candidates import Candidate, corrects, quoted, spoken_words
 from dialogist.highlights.section_network import SECTIONS, Matrix, SectionChances, section_chances
 from dialogist.highlights.selection import passages_of
 from dialogist.language.quantities import deadline_in
@@ -63,18 +64,18 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
     done, served = chances[SECTIONS.index("done")], served_in(dialogue)
     for n, candidate in enumerate(scores.candidates):
         doers = (reading.units[i].speaker for i in candidate if reading.has(i, "did"))
-        if any(speaker not in served for speaker in doers):
-            done[n] = max(done[n], scores.of("told")[n])
+        if served and any(speaker not in served for speaker in doers):
+            done[n] = max(done[n], scores.of("told")[n] * (1 - scores.of("stale")[n]))
     best = zip(SECTIONS, chances.max(axis=1), strict=True)
     fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
-    needed = {int(fits[SECTIONS.index(section)].argmax()): section for section in _ALWAYS}
+    needed = {int(fits[SECTIONS.index(s)].argmax()): s for s in reversed(_ALWAYS)}
     findings = []
     for units, numbers in _exchanges(reading, scores, fits):
         fit = dict(zip(SECTIONS, fits[:, numbers].max(axis=1), strict=True))
         firsts = [needed[n] for n in numbers if n in needed]
-        firsts = [*_TOLD_BEFORE, *firsts] if firsts else []
         ranked = sorted(SECTIONS, key=lambda s: -fit[s])
-        ranked.sort(key=[*firsts, *(s for s in ranked if s not in firsts)].index)
+        if firsts:
+            ranked = list(dict.fromkeys((*_TOLD_BEFORE, *firsts, *ranked)))
         if sections := tuple(s for s in ranked if fit[s] >= 1):
             action = numbers[fits[SECTIONS.index("actions"), numbers].argmax()]
             is_own = scores.of("owner")[action] > _OWN
@@ -87,17 +88,17 @@ def _exchanges(
 ) -> Iterator[tuple[tuple[int, ...], list[int]]]:
     """Passages with the numbers of their candidates.
 
-    Those together that a candidate joins, and parts of a turn that belong under no two sections.
+    Those together that a candidate joins, and parts of a turn under one section but no two actions.
     """
     of_unit = {i: n for n, candidate in enumerate(scores.candidates) for i in candidate}
     before, known = tuple[int, ...](), list[int]()
     for units in passages_of(reading, scores.of_units("told"), 1, _LONGEST):
         numbers = sorted({of_unit[i] for i in units if i in of_unit})
-        words = sum(reading.units[i].words for i in (*before, *units))
+        words = spoken_words(reading, (*before, *units))
         is_joined = not set(known).isdisjoint(numbers)
         if known and numbers and reading.units[before[-1]].turn == reading.units[units[0]].turn:
             sides = fits[:, known].max(axis=1), fits[:, numbers].max(axis=1)
-            is_same = sides[0].argmax() == sides[1].argmax()
+            is_same = sides[0].argmax() == sides[1].argmax() != SECTIONS.index("actions")
             is_joined |= bool(is_same or np.max(sides, axis=1).min() < 1)
         if is_joined and words <= _LONGEST:
             before, known = (*before, *units), sorted({*known, *numbers})
@@ -123,9 +124,12 @@ def _finding(
     speakers = list(dict.fromkeys(reading.units[unit].speaker for unit in action))
     others = [s for s in (speakers[1:] or reading.dialogue.speakers) if s != speakers[0]]
     owner = speakers[0] if is_own else others[0] if len(others) == 1 else ""
-    names = {name.split()[0]: name for name in reading.dialogue.speakers if name}
-    starts = (reading.units[i].text.split()[0].strip(",:") for i in action)
-    owner = next((names[word] for word in starts if word in names), owner)  # "Bo, ring her."
+    firsts = Counter(name.partition(" ")[0] for name in reading.dialogue.speakers)
+    for name in reading.dialogue.speakers:  # "Bo, ring her."
+        calls = tuple(f"{call}," for call in (name, name.partition(" ")[0]) if firsts[call] < 2)
+        asked = (reading.units[i].text for i in action if not reading.has(i, "commit"))
+        if name and any(text.startswith(calls) for text in asked):
+            owner = name
     deadlines = (deadline_in(reading.units[i].text) for i in reversed(action))
     return Finding(text, evidence, sections, owner, next(filter(None, deadlines), ""))
 

@@ -148,6 +148,11 @@ class _Filler:
         for finding in extract(dialogue) if asked & set(SECTIONS) else ():
             if source := next((s for s in finding.sections if s in asked), None):
                 self.findings.setdefault(source, []).append(finding)
+        self.shown = {
+            section.source: self.findings.get(section.source, [])[: section.max]
+            for section in form.sections
+            if not any(self._is_titled(s, section) for s in self.statements)
+        }
         self.values = Values(dialogue) if "field" in asked else None
 
     def sections(self) -> Iterator[FilledSection]:
@@ -203,7 +208,7 @@ class _Filler:
             return list(self._profile(section)), False
         if source == "key_points":
             return written + self._key_points(section), False
-        return written or [_found(f, source) for f in self.findings.get(source, ())], False
+        return written or [*map(_found, self.findings.get(source, ()))], False
 
     def _focused(self, entries: list[Entry]) -> list[Entry]:
         """What the speaker in focus says, does or is named in."""
@@ -245,7 +250,7 @@ class _Filler:
         sources = SECTIONS if statement.verdict == "quoted" else _PLANS
         spans = [
             span
-            for source, findings in self.findings.items()
+            for source, findings in self.shown.items()
             for finding in findings * (source in sources)
             for span in finding.evidence
         ]
@@ -273,6 +278,8 @@ class _Filler:
             named = [number for number, text in texts if has_cue(text, section.cues)]
             places = "".join(f" [{number}]" for number in named[:_NAMED])
             return f"Mentioned, not extracted: see{places}" if named else ""
+        if section.source == "summary" and self.statements:
+            return "All is told in other sections."
         titles = [
             f"'{other.title}'"
             for other in self.form.sections
@@ -348,22 +355,15 @@ def _tells(statement: Statement, dialogue: Dialogue, served: Container[str]) -> 
     return answer.speaker in served and not is_asking and (is_asked or question.speaker in served)
 
 
-def _stated(statement: Statement) -> Entry:
+def _stated(s: Statement) -> Entry:
+    doing = s.owner, s.deadline
     return Entry(
-        statement.text.strip(),
-        "summary",
-        statement.evidence,
-        statement.verdict,
-        statement.reasons,
-        statement.owner,
-        statement.deadline,
-        profile=statement.profile,
+        s.text.strip(), "summary", s.evidence, s.verdict, s.reasons, *doing, profile=s.profile
     )
 
 
-def _found(finding: Finding, source: FieldSource = "key_points") -> Entry:
-    doing = (finding.owner, finding.deadline) if source == "actions" else ("", "")
-    return Entry(finding.text, "dialogue", finding.evidence, "quoted", (), *doing)
+def _found(f: Finding) -> Entry:
+    return Entry(f.text, "dialogue", f.evidence, "quoted", (), f.owner, f.deadline)
 
 
 def _valued(places: Sequence[TypedValue]) -> Entry:

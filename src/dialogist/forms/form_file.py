@@ -64,7 +64,7 @@ class FormSection(Config):
 
     ``title``: its heading; titles must differ. ``source``: where its entries come from.
     ``labels``: for ``key_points``, the key points whose sentences it holds. ``part``: for
-    ``summary``, all sentences, or those that no section of key points holds. ``type``: for
+    ``summary``, all that is not quoted, or those that no section of key points holds. ``type``: for
     ``field``, the kind of value. ``cues``: for ``field``, words near the value; for
     ``key_points``, words of a question that is quoted with its answer. ``several``: for
     ``field``, all different values instead of the one that fits best. ``fields``: for

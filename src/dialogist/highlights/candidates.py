@@ -122,7 +122,7 @@ def _exchange(
     """
     if reading.units[turn[0][0]].speaker == reading.units[before[0][0]].speaker:
         return None
-    while len(turn) > 1 and _words(reading, turn[0]) <= _BARE:
+    while len(turn) > 1 and spoken_words(reading, turn[0]) <= _BARE:
         if any(reading.terms[i] or reading.has(i, *_SETTLING) for i in turn[0]):
             break
         turn = turn[1:]  # "Hm."
@@ -134,10 +134,12 @@ def _exchange(
     has_value = any(reading.values[i] for group in proposal for i in group)
     place = 0
     if len(turn) > 1 and not reading.has(turn[0][0], *_SETTLING):
-        is_later = reading.has(turn[1][0], *_SETTLING) and _words(reading, turn[1]) <= _VERBLESS
+        is_later = (
+            reading.has(turn[1][0], *_SETTLING) and spoken_words(reading, turn[1]) <= _VERBLESS
+        )
         place = int(is_later)  # "My dog hates mornings. Fine, Sunday."
     reply, reason = turn[place], turn[place + 1] if place + 1 < len(turn) else ()
-    words = _words(reading, reply)
+    words = spoken_words(reading, reply)
     is_settling = reading.has(reply[0], *_SETTLING)
     is_refusal = reading.has(reply[0], "no", "refuse")
     is_bare = words <= _BARE or not any(reading.terms[i] for i in reply)
@@ -151,12 +153,13 @@ def _exchange(
     is_asking = is_asking or _EXCLAIMS.match(reading.units[reply[0]].text) is not None
     if not is_open or is_asking or not (is_bare or is_verbless or words <= longest):
         return None
-    is_told = is_bare and is_refusal and _words(reading, reason) <= _REASON
+    is_told = is_bare and is_refusal and spoken_words(reading, reason) <= _REASON
     is_told = is_told and not any("?" in reading.units[i].text for i in reason)
     return proposal, (*reply, *reason) if is_told else reply
 
 
-def _words(reading: Reading, units: Sequence[int]) -> int:
+def spoken_words(reading: Reading, units: Sequence[int]) -> int:
+    """How many words some units have."""
     return sum(reading.units[i].words for i in units)
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.highlights.candidates import corrects, quoted, statement_words
+from dialogist.highlights.candidates import corrects, quoted, spoken_words, statement_words
 from dialogist.highlights.section_network import SectionChances
 from dialogist.language.reading import Reading
 from dialogist.language.tokens import word_set
@@ -127,7 +127,7 @@ def passages_of(
     for turn in reading.turns:
         parts: list[list[int]] = [[]]
         for i in turn:
-            count = _words(reading, parts[-1])
+            count = spoken_words(reading, parts[-1])
             is_long = count >= fewest and (not fewest or _stands(reading, i))
             if parts[-1] and (is_long or count + reading.units[i].words > most):
                 parts.append([])
@@ -139,10 +139,6 @@ def passages_of(
             elif units:
                 passages.append(units)
     return passages
-
-
-def _words(reading: Reading, units: Sequence[int]) -> int:
-    return sum(reading.units[i].words for i in units)
 
 
 def _stands(reading: Reading, i: int) -> bool:
@@ -158,13 +154,10 @@ def _trimmed(reading: Reading, part: Sequence[int], told: Mapping[int, float]) -
     def is_idle(i: int) -> bool:
         return told.get(i, 0.0) < _LITTLE and not reading.has(i, *_SETTLING)
 
-    def is_polite(i: int) -> bool:
-        return reading.has(i, "greet", "thanks")
-
     first, last = 0, len(part)
     while first < last and is_idle(part[first]):
         goes_on = first + 1 < last and not _stands(reading, part[first + 1])
-        if goes_on and not is_polite(part[first]):
+        if goes_on and not reading.has(part[first], "greet", "thanks"):
             break
         first += 1
     while first < last and is_idle(part[last - 1]):
@@ -182,7 +175,7 @@ def _is_reply(reading: Reading, before: Sequence[int], units: Sequence[int]) -> 
     is_next = reading.places[units[0]] - reading.places[before[-1]] == 1
     if is_third or not is_next or asked.speaker == first.speaker:
         return False
-    words, is_settling = _words(reading, units), reading.has(units[0], *_SETTLING)
+    words, is_settling = spoken_words(reading, units), reading.has(units[0], *_SETTLING)
     return words <= _BRIEF if _is_open(reading, before) else words <= _SETTLED and is_settling
 
 
@@ -253,5 +246,5 @@ def _shares_label(reading: Reading, left: Sequence[int], right: Sequence[int]) -
     return (
         reading.units[right[0]].speaker == speaker
         and all(reading.units[i].speaker == speaker or not reading.terms[i] for i in between)
-        and _words(reading, left) + _words(reading, right) <= _JOINED_WORDS
+        and spoken_words(reading, left) + spoken_words(reading, right) <= _JOINED_WORDS
     )
