@@ -278,7 +278,7 @@ class _Filler:
             named = [number for number, text in texts if has_cue(text, section.cues)]
             places = "".join(f" [{number}]" for number in named[:_NAMED])
             return f"Mentioned, not extracted: see{places}" if named else ""
-        if section.source == "summary" and self.statements:
+        if section.source == "summary" and self.statements and not section.leave_out:
             return "All is told in other sections."
         titles = [
             f"'{other.title}'"
