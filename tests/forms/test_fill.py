@@ -154,7 +154,7 @@ def test_each_thing_is_told_once_where_it_fits_best():
     quote = summary_of("Agent: “I've refunded the fee.”", evidence=[[place]], verdict="quoted")
     form = form_of("title: D, source: done", "title: S, source: summary, required: true")
     told = fill(quote, call, form).sections[1]
-    assert (told.says, told.missing) == ("All is told in other sections.", False)
+    assert (told.says, told.missing) == ("Nothing more.", False)
 
 
 def test_what_the_plan_tells_is_no_history():

@@ -53,8 +53,8 @@ class Finding:
 def extract(dialogue: Dialogue) -> Sequence[Finding]:
     """What an English dialogue says for any of `SECTIONS`, in its order; nothing in others.
 
-    What a later utterance takes back or changes is not there. Whole turns are quoted, or parts of
-    long ones, with the replies to them: clauses cut out of their turn mislead.
+    What something later seems to change counts less. Parts of turns that stand alone are quoted,
+    with the replies to them: clauses cut out of their turn mislead.
     """
     reading = reading_of(dialogue)
     if not reading.is_english or not section_chances(dialogue).candidates:

@@ -279,7 +279,7 @@ class _Filler:
             places = "".join(f" [{number}]" for number in named[:_NAMED])
             return f"Mentioned, not extracted: see{places}" if named else ""
         if section.source == "summary" and self.statements and not section.leave_out:
-            return "All is told in other sections."
+            return "Nothing more."
         titles = [
             f"'{other.title}'"
             for other in self.form.sections
