@@ -134,6 +134,7 @@ def shown(text: str) -> str:
         ("the card ending in 4242, 4242!", "the card ending in <CARD>, 4242!"),
         ("order 12, table 12", "order 12, table 12"),
         ("order number 123, room 123", "order number <ORDER>, room 123"),
+        ("claim number is 7-7-0-1-3-4-6.", "claim number is <ORDER>."),  # digit by digit
         ("#Person1#: 24/7, 50%, COVID-19", "#Person1#: 24/7, 50%, COVID-19"),
         ("version 1.2.3.4.5 and 300.1.1.1", "version 1.2.3.4.5 and 300.1.1.1"),
         ("it came on 5/12, not 5/32", "it came on <TIME>, not 5/32"),
