@@ -136,12 +136,9 @@ REPORTING = word_set(ENGLISH["reporting"])
 """What summaries say that speakers do, base forms: a sentence may begin with one."""
 
 
-def _bases() -> dict[str, str]:
-    groups = (group.split() for group in ENGLISH["irregular"].split("|"))
-    return {form: base for base, *forms in groups for form in forms}
-
-
-IRREGULAR = _bases()
+IRREGULAR = {
+    form: base for base, *forms in map(str.split, ENGLISH["irregular"].split("|")) for form in forms
+}
 """Form -> base form of irregular words; one of several words that mean the same -> the first."""
 
 
