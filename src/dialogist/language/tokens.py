@@ -220,7 +220,6 @@ def _is_abbreviation(word: str, following: str, position: int) -> bool:
 SPEAKER_TAG = r"#\s?[Pp]erson\s?\d+\s?#"
 """A speaker as DialogSum writes it: ``#Person1#``."""
 
-_TAGS = re.compile(SPEAKER_TAG)
 _TOKEN = re.compile(rf"{SPEAKER_TAG}|[^\W_]+(?:['’][^\W_]+)*|[.,;:!?…]")
 _SMALL_END = re.compile(r"(?<=[.!?])\s+")
 _ENDING = re.compile(r"'(?:s|ll|d|ve|re|m)?$")
