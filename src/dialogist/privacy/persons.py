@@ -209,7 +209,7 @@ def _names_in(
     text: str, pattern: re.Pattern[str], unless: re.Pattern[str] | None = None
 ) -> Iterator[str]:
     text = text.replace(_NAME, " ")
-    spans = list(tagged_names(text))
+    spans = tagged_names(text)
     marked = replaced(text, ((start, end, _NAME) for start, end in spans)).text
     if unless and unless.match(marked):
         return
