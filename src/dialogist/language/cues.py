@@ -20,28 +20,18 @@ def words_and_marks(text: str) -> list[str]:
     return found
 
 
-_Phrases = dict[str, list[tuple[list[str], str]]]
+_PHRASES: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
 """By their first words: the words behind it, and the cue."""
-
-
-def _tables() -> tuple[_Phrases, _Phrases]:
-    anywhere: _Phrases = defaultdict(list)
-    first: _Phrases = defaultdict(list)
-    for name, phrases in word_table("cues").items():
-        for phrase in phrases.split(","):
-            words = phrase.split()
-            table = first if words[0][0] == "^" else anywhere
-            table[words[0].removeprefix("^")].append((words[1:], name))
-    return dict(anywhere), dict(first)
-
-
-_ANYWHERE, _FIRST = _tables()
+for _name, _phrases in word_table("cues").items():
+    for _phrase in _phrases.split(","):
+        _first, *_rest = _phrase.split()
+        _PHRASES[_first].append((_rest, _name))
 
 
 def cues_in(words: Sequence[str]) -> set[str]:
     """The cues of a clause by its `words_and_marks`."""
     lead = next((i for i, word in enumerate(words) if word not in _LEADS), 0)
     begins = {0, lead} if words else ()
-    found = [(i, phrase) for i in begins for phrase in _FIRST.get(words[i], ())]
-    found += [(i, phrase) for i, word in enumerate(words) for phrase in _ANYWHERE.get(word, ())]
+    found = [(i, phrase) for i in begins for phrase in _PHRASES.get(f"^{words[i]}", ())]
+    found += [(i, phrase) for i, word in enumerate(words) for phrase in _PHRASES.get(word, ())]
     return {name for i, (rest, name) in found if words[i + 1 : i + 1 + len(rest)] == rest}

@@ -1,7 +1,7 @@
 """Names and people in a text: what is a name, and what people are called."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -116,19 +116,17 @@ def _is_other_word(word: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _words(text: str) -> tuple[_Word, ...]:
-    return tuple(_read(text))
-
-
-def _read(text: str) -> Iterator[_Word]:
     """The words of a text; ``initial`` are those that begin a sentence, a quotation or a list."""
+    words: list[_Word] = []
     for start, stop in sentence_spans(text):
         end = start
         for match in _TOKEN.finditer(text, start, stop):
             gap = text[end : match.start()]
             if match["tag"] is None:
                 initial = end == start or not _BREAKS.isdisjoint(gap)
-                yield _Word(match.start(), match.end(), match[0], initial)
+                words.append(_Word(match.start(), match.end(), match[0], initial))
             end = match.end()
+    return tuple(words)
 
 
 # Other forms of English names: diminutives, peoples of countries, short forms.

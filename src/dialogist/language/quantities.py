@@ -163,18 +163,17 @@ _FORMS = {
     "han": rf"[{HAN_NUMERALS}]+",
 }
 _PATTERN = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.I)
-_TWO = frozenset((2.0,))
-_NAMED: dict[str, frozenset[float]] = {
-    **dict.fromkeys(("couple", "pair", "both", "twice", "double", "twins", "second"), _TWO),
-    **dict.fromkeys(("half", "½"), frozenset((0.5, 30.0, 50.0))),
-    **dict.fromkeys(("triple", "thrice"), frozenset((3.0,))),
-    **dict.fromkeys(("single", "once"), frozenset((1.0,))),
-    "halves": frozenset((0.5, 2.0)),
-    "quarter": frozenset((0.25, 15.0, 25.0, 3.0)),
-    "dozens": frozenset((12.0,)),
-    "fortnight": frozenset((14.0, 2.0)),
-    "decade": frozenset((10.0,)),
-    "century": frozenset((100.0,)),
+_NAMED: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("couple", "pair", "both", "twice", "double", "twins", "second"), (2.0,)),
+    **dict.fromkeys(("half", "½"), (0.5, 30.0, 50.0)),
+    **dict.fromkeys(("triple", "thrice"), (3.0,)),
+    **dict.fromkeys(("single", "once"), (1.0,)),
+    "halves": (0.5, 2.0),
+    "quarter": (0.25, 15.0, 25.0, 3.0),
+    "dozens": (12.0,),
+    "fortnight": (14.0, 2.0),
+    "decade": (10.0,),
+    "century": (100.0,),
 }
 _TELLING = (NUMBER_WORDS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
 _WORDS = _TELLING | {"noon", "midday", "midnight", "clock"}
@@ -316,7 +315,7 @@ def _words(text: str) -> Quantity:
 def _named(text: str) -> Quantity:
     if text in ("noon", "midday", "midnight"):
         return _time(0 if text == "midnight" else 12, 0, "am" if text == "midnight" else "pm")
-    return Quantity(0, 0, _NAMED[text])
+    return _number(*_NAMED[text])
 
 
 def _han(text: str) -> Quantity | None:

@@ -136,12 +136,9 @@ REPORTING = word_set(ENGLISH["reporting"])
 """What summaries say that speakers do, base forms: a sentence may begin with one."""
 
 
-def _bases() -> dict[str, str]:
-    groups = (group.split() for group in ENGLISH["irregular"].split("|"))
-    return {form: base for base, *forms in groups for form in forms}
-
-
-IRREGULAR = _bases()
+IRREGULAR = {
+    form: base for base, *forms in map(str.split, ENGLISH["irregular"].split("|")) for form in forms
+}
 """Form -> base form of irregular words; one of several words that mean the same -> the first."""
 
 
@@ -223,7 +220,6 @@ def _is_abbreviation(word: str, following: str, position: int) -> bool:
 SPEAKER_TAG = r"#\s?[Pp]erson\s?\d+\s?#"
 """A speaker as DialogSum writes it: ``#Person1#``."""
 
-_TAGS = re.compile(SPEAKER_TAG)
 _TOKEN = re.compile(rf"{SPEAKER_TAG}|[^\W_]+(?:['’][^\W_]+)*|[.,;:!?…]")
 _SMALL_END = re.compile(r"(?<=[.!?])\s+")
 _ENDING = re.compile(r"'(?:s|ll|d|ve|re|m)?$")

@@ -21,7 +21,6 @@ from dialogist.privacy.rules import entities_and_parts, plain_characters, reques
 from dialogist.privacy.taggers import tagged_names, tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
-_WORD = re.compile(r"[^\W\d_]++(?!['’][a-rt-z])")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 

@@ -35,17 +35,13 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
     people = filter(is_person, (*dialogue.speakers, *_named(dialogue)))
     speakers = tuple(people) if privacy.names != "none" else ()
     masked, table = mask_texts([*map(_text, leaves)], privacy, speakers, questions)
-    done = iter(masked)
-
-    def change(leaf: _Leaf, _: str) -> JSON:
-        replaced = next(done)
-        return replaced.text if replaced.spans else leaf
-
-    result = _walk(dialogue, change)
+    pairs = zip(leaves, masked, strict=True)
+    values = iter([done.text if done.spans else leaf for leaf, done in pairs])
+    result = _walk(dialogue, lambda *_: next(values))
     # Numbers, and fields whose names became equal, do not come back of themselves.
     back = table.restore_texts([*map(_text, _leaves(result)[0])])
-    pairs = enumerate(zip(leaves, back, strict=True))
-    originals = {n: leaf for n, (leaf, text) in pairs if masked[n].spans and leaf != text}
+    both = enumerate(zip(leaves, back, strict=True))
+    originals = {n: leaf for n, (leaf, text) in both if masked[n].spans and leaf != text}
     table = replace(table, originals=originals, identity=dialogue.id)
     identity, table = _masked_id(dialogue.id, privacy, table)
     return replace(result, id=identity), table
@@ -57,13 +53,16 @@ def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
     Raises:
         ValueError: it is another, or was changed since.
     """
-    texts = iter(enumerate(table.restore_texts([*map(_text, _leaves(dialogue)[0])])))
-
-    def change(leaf: _Leaf, _: str) -> JSON:
-        n, text = next(texts)
-        return table.originals.get(n, text if isinstance(leaf, str) else leaf)
-
-    return replace(_walk(dialogue, change), id=table.identity)
+    leaves, _ = _leaves(dialogue)
+    texts = table.restore_texts([*map(_text, leaves)])
+    pairs = enumerate(zip(leaves, texts, strict=True))
+    values = iter(
+        [
+            table.originals.get(n, text if isinstance(leaf, str) else leaf)
+            for n, (leaf, text) in pairs
+        ]
+    )
+    return replace(_walk(dialogue, lambda *_: next(values)), id=table.identity)
 
 
 def _leaves(dialogue: Dialogue) -> tuple[list[_Leaf], list[str]]:

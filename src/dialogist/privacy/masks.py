@@ -149,13 +149,12 @@ def mask_texts(
         }
         spans = _find(texts, looked, privacy, telling, people)
     taken = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
-    numbering = _Numbering(MaskTable(taken=taken, people=people.names), kinds)
-    masked = tuple(map(numbering.mask, texts, spans))
+    masked, table = _masked(texts, spans, MaskTable(taken=taken, people=people.names), kinds)
     mentions = tuple(
         tuple((mask, text[start:end]) for start, end, mask in done.spans)
         for text, done in zip(texts, masked, strict=True)
     )
-    return masked, numbering.table(mentions)
+    return masked, replace(table, mentions=mentions)
 
 
 def mask_text(
@@ -176,13 +175,12 @@ def mask_more(
     table = table or MaskTable()
     spelled = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
     table = replace(table, taken=table.taken | (spelled - table.values.keys()))
-    numbering = _Numbering(table, {})
     kinds = {words: mask_kind(mask) for pairs in table.mentions for mask, words in pairs}
     kinds |= {words: mask_kind(mask) for mask, words in table.values.items()}
     telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
     looks = [first_look(text, privacy) for text in texts]
     spans = _find(texts, looks, privacy, telling, people_of(table.people))
-    return tuple(map(numbering.mask, texts, spans)), numbering.table(table.mentions)
+    return _masked(texts, spans, table, {})
 
 
 def _find(
@@ -202,34 +200,33 @@ def _find(
     return result
 
 
-class _Numbering:
-    """Gives each new value the next mask of its kind that no text of the dialogue spells."""
+def _masked(
+    texts: Sequence[str],
+    spans: Iterable[Iterable[EntitySpan]],
+    table: MaskTable,
+    kinds: Mapping[ValueKey, str],
+) -> tuple[tuple[Replaced, ...], MaskTable]:
+    """Texts with masks for spans of them, and the table with what was added.
 
-    def __init__(self, table: MaskTable, kinds: Mapping[ValueKey, str]) -> None:
-        self._before = table
-        self._kinds = kinds
-        self._masks = dict(table.masks)
-        self._values = dict(table.values)
-        self._numbers = Counter(map(mask_kind, table.values))
-        self._people = people_of(table.people)
+    Each new value has the next mask of its kind that no text of the dialogue spells.
+    """
+    masks, values = dict(table.masks), dict(table.values)
+    numbers = Counter(map(mask_kind, values))
+    people = people_of(table.people)
 
-    def mask(self, text: str, spans: Iterable[EntitySpan]) -> Replaced:
-        """The text with masks for spans of it."""
-        return replaced(
-            text, [(s.start, s.end, self._mask(s.kind, text[s.start : s.end])) for s in spans]
-        )
-
-    def table(self, mentions: Mentions) -> MaskTable:
-        """The table with what was added."""
-        return replace(self._before, values=self._values, masks=self._masks, mentions=mentions)
-
-    def _mask(self, kind: str, surface: str) -> str:
-        key = value_key(kind, surface, self._people)
-        if key not in self._masks:
-            kind = self._kinds.get(key, kind)
+    def mask_of(kind: str, surface: str) -> str:
+        key = value_key(kind, surface, people)
+        if key not in masks:
+            kind = kinds.get(key, kind)
             mask = ""
-            while not mask or mask in self._before.taken or mask in self._values:
-                self._numbers[kind] += 1
-                mask = f"[{kind}_{self._numbers[kind]}]"
-            self._masks[key], self._values[mask] = mask, surface
-        return self._masks[key]
+            while not mask or mask in table.taken or mask in values:
+                numbers[kind] += 1
+                mask = f"[{kind}_{numbers[kind]}]"
+            masks[key], values[mask] = mask, surface
+        return masks[key]
+
+    done = tuple(
+        replaced(text, [(s.start, s.end, mask_of(s.kind, text[s.start : s.end])) for s in of])
+        for text, of in zip(texts, spans, strict=True)
+    )
+    return done, replace(table, values=values, masks=masks)

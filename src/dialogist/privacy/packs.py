@@ -20,23 +20,11 @@ from pydantic import AfterValidator, Field
 
 from dialogist.config import Config, Texts, YamlSource, bundled_files, config_text, validated
 from dialogist.errors import ConfigError, UsageError, nearest
-from dialogist.language.entities import ENTITY_KINDS
+from dialogist.language.entities import AFTER, BEFORE, ENTITY_KINDS
 from dialogist.language.tokens import folded
-from dialogist.privacy.persons import People
+from dialogist.privacy.persons import People, people_of
 from dialogist.privacy.requested import RequestedValue
-from dialogist.privacy.rules import (
-    AFTER_FORM,
-    ASKED_FORM,
-    BEFORE_FORM,
-    CHECKS,
-    CUE_FORM,
-    NAMED_FORM,
-    REQUEST_FORM,
-    VALUE_FORM,
-    WHOLE_FORM,
-    PrivacyRule,
-    plain_characters,
-)
+from dialogist.privacy.rules import CHECKS, PrivacyRule, plain_characters
 from dialogist.records import LEVELS, MaskedNames
 
 _LONGEST_PATTERN = 50_000  # characters
@@ -46,13 +34,25 @@ _Place = tuple[object, ...]
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
 # What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
 _CALL = re.compile(r"\(\?&(\w+)\)")
+
+_VALUE_FORM = f"{BEFORE}(?:{{}}){AFTER}"
+"""A value begins and ends where letters and digits do; Chinese characters border nothing."""
+_CUE_FORM = r"(?<![A-Za-z](?=[a-z]))(?:{})"
+_BEFORE_FORM = rf"{_CUE_FORM}\Z"
+_AFTER_FORM = "(?:{})"
+_ASKED_FORM = r"(?<![A-Za-z])(?:{})[^0-9]*\Z"
+"""A turn that holds the value itself does not ask for it."""
+_NAMED_FORM = r"(?<![a-z_\[])(?:{})(?![a-z_])"
+_REQUEST_FORM = rf"{_NAMED_FORM}(?!.*[0-9][0-9][0-9])"
+_WHOLE_FORM = r"(?:{})\Z"
+
 _BESIDE = {
-    "cue": ("before", CUE_FORM),
-    "asked": ("asked", ASKED_FORM),
-    "before": ("before", BEFORE_FORM),
-    "after": ("after", AFTER_FORM),
-    "unless_before": ("unless_before", BEFORE_FORM),
-    "unless_after": ("unless_after", AFTER_FORM),
+    "cue": ("before", _CUE_FORM),
+    "asked": ("asked", _ASKED_FORM),
+    "before": ("before", _BEFORE_FORM),
+    "after": ("after", _AFTER_FORM),
+    "unless_before": ("unless_before", _BEFORE_FORM),
+    "unless_after": ("unless_after", _AFTER_FORM),
 }
 """Patterns of a rule: the keys that say them, and their forms."""
 
@@ -239,15 +239,10 @@ class PrivacyPack(NamedTuple):
     requests: tuple[RequestedValue, ...]
 
 
-def bundled_privacy_packs() -> Mapping[str, Path]:
-    """The privacy packs that come with Dialogist, by name."""
-    return bundled_files("privacy")
-
-
 @lru_cache(maxsize=1)
 def _bundled() -> tuple[PrivacyPack, ...]:
     """Our packs; their examples are tried by the tests."""
-    files = bundled_privacy_packs().values()
+    files = bundled_files("privacy").values()
     return tuple(parse_privacy_pack(config_text(path), str(path), tried=False) for path in files)
 
 
@@ -282,7 +277,7 @@ def parse_privacy_pack(text: str, name: str = "privacy pack", tried: bool = True
     return PrivacyPack(
         config,
         rules,
-        tuple(patterns.compiled(pattern, ("keep", i), WHOLE_FORM) for i, pattern in keep),
+        tuple(patterns.compiled(pattern, ("keep", i), _WHOLE_FORM) for i, pattern in keep),
         tuple(_requests(config, patterns, source)),
     )
 
@@ -299,8 +294,8 @@ def _requests(
         asked, named = (
             patterns.compiled(text, (*place, key), form) if text else None
             for key, text, form in (
-                ("asked", request.asked, REQUEST_FORM),
-                ("named", request.named, NAMED_FORM),
+                ("asked", request.asked, _REQUEST_FORM),
+                ("named", request.named, _NAMED_FORM),
             )
         )
         yield RequestedValue(request.kind, asked, named, config.forms[request.form], request.whole)
@@ -337,7 +332,7 @@ def _rules(
         place = ("rules", i)
         value = None
         if rule.pattern is not None:
-            form = WHOLE_FORM if rule.entity else VALUE_FORM
+            form = _WHOLE_FORM if rule.entity else _VALUE_FORM
             value = patterns.compiled(rule.pattern, (*place, "pattern"), form)
             if tried and patterns.compiled(rule.pattern, (*place, "pattern")).fullmatch(""):
                 raise source.fault((*place, "pattern"), "the pattern fits an empty text")
@@ -349,7 +344,6 @@ def _rules(
         yield PrivacyRule(
             **rule.model_dump(include={"kind", "entity", "cued", "apart", "digits"}),
             **beside,
-            line=source.line(place),
             value=value,
             check=CHECKS[rule.check] if rule.check else None,
             language=config.language,
@@ -437,7 +431,7 @@ def privacy_of(
             for word in words.split()
         },
         allowed=frozenset(map(bare, allow)),
-        denied=_denied(tuple(deny)),
+        denied=people_of(tuple(deny), whole=True),
     )
 
 
@@ -454,11 +448,6 @@ def listed_values(name: str) -> tuple[str, ...]:
     """
     path = os.environ.get(f"DIALOGIST_MASK_{name}")
     return _lines_of(path) if path else ()
-
-
-@lru_cache(maxsize=8)
-def _denied(values: tuple[str, ...]) -> People:
-    return People(values, whole=True)
 
 
 @lru_cache(maxsize=8)

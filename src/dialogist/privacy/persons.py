@@ -161,9 +161,9 @@ class People:
 
 
 @lru_cache(maxsize=16)
-def people_of(names: tuple[str, ...]) -> People:
+def people_of(names: tuple[str, ...], whole: bool = False) -> People:
     """The people of a dialogue; asked for again with each of its texts."""
-    return People(names)
+    return People(names, whole)
 
 
 _NAME = "\ue000"  # stands for each name in what the patterns below read
@@ -209,7 +209,7 @@ def _names_in(
     text: str, pattern: re.Pattern[str], unless: re.Pattern[str] | None = None
 ) -> Iterator[str]:
     text = text.replace(_NAME, " ")
-    spans = list(tagged_names(text))
+    spans = tagged_names(text)
     marked = replaced(text, ((start, end, _NAME) for start, end in spans)).text
     if unless and unless.match(marked):
         return

@@ -155,10 +155,14 @@ class KeptTables:
             reason = getattr(error, "strerror", None) or "is not UTF-8"
             raise DataError(f"{path}: cannot be read: {reason}") from None
         self._path = path
-        tables = [_kept(text, f"{path}:{n}") for n, text in enumerate(lines, start=1)]
         self._by_id: dict[str, list[KeptTable]] = {}
         self._by_content: dict[str, list[KeptTable]] = {}
-        for kept in tables:
+        for n, text in enumerate(lines, start=1):
+            try:
+                kept = KeptTable.model_validate_json(text)
+            except ValidationError as error:
+                message = f"is no table of masks ({error.errors()[0]['msg']})"
+                raise DataError(f"{path}:{n}: {message}: give a file of mask --table") from None
             self._by_id.setdefault(kept.id, []).append(kept)
             self._by_content.setdefault(kept.content, []).append(kept)
 
@@ -195,12 +199,3 @@ class KeptTables:
                 "run"
             )
         return fitting[0]
-
-
-def _kept(text: str, place: str) -> KeptTable:
-    try:
-        return KeptTable.model_validate_json(text)
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        message = f"is no table of masks ({reason}): give a file of mask --table"
-        raise DataError(f"{place}: {message}") from None

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dialogist.language.entities import (
-    AFTER,
-    BEFORE,
     EntitySpan,
     digits_of,
     find_entities,
@@ -46,18 +44,6 @@ _BRIEF = 70  # characters of a turn that asks without a word that says so: "And 
 _QUESTION = 160  # characters at the end of a turn that may ask for what the next one tells
 _ANSWER = 48  # characters of the next turn, in which the answer begins
 
-VALUE_FORM = f"{BEFORE}(?:{{}}){AFTER}"
-"""A value begins and ends where letters and digits do; Chinese characters border nothing."""
-
-CUE_FORM = r"(?<![A-Za-z](?=[a-z]))(?:{})"
-BEFORE_FORM = rf"{CUE_FORM}\Z"
-AFTER_FORM = "(?:{})"
-ASKED_FORM = r"(?<![A-Za-z])(?:{})[^0-9]*\Z"
-"""A turn that holds the value itself does not ask for it."""
-NAMED_FORM = r"(?<![a-z_\[])(?:{})(?![a-z_])"
-REQUEST_FORM = rf"{NAMED_FORM}(?!.*[0-9][0-9][0-9])"
-WHOLE_FORM = r"(?:{})\Z"
-
 _REQUEST = re.compile(
     r"[?？]|(?<![a-z])(?:your|what|which|when|where|can i|may i|please|tell me|give me|need|enter|"
     r"read|say|spell|confirm|go ahead|sent|texted|take|have)"
@@ -96,12 +82,11 @@ def plain_characters(text: str) -> str:
 class PrivacyRule:
     """A rule of a pack with its patterns compiled; its fields: see `PrivacyRuleConfig`.
 
-    ``line`` is where it stands in its file. ``cue`` is ``before`` anywhere in a text: where it is
-    missing, nothing is looked for. A rule for Chinese is tried only where there is some.
+    ``cue`` is ``before`` anywhere in a text: where it is missing, nothing is looked for. A rule for
+    Chinese is tried only where there is some.
     """
 
     kind: str
-    line: int
     entity: str = ""
     value: re.Pattern[str] | None = None
     check: Callable[[str], bool] | None = None

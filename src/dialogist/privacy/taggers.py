@@ -36,21 +36,15 @@ class TagCandidate(NamedTuple):
 
 def _tagged(
     text: str, candidates: Iterator[TagCandidate], weights_name: str, threshold: int
-) -> Iterator[tuple[int, int]]:
+) -> list[tuple[int, int]]:
     """The candidates whose weights come to more than a threshold, joined where only spaces part."""
     weights = _weights(weights_name)
-    start = end = -1
+    spans: list[tuple[int, int]] = []
     for word in candidates:
-        if sum(map(weights.__getitem__, word.features)) - 128 * len(word.features) <= threshold:
-            continue
-        if end >= 0 and not text[end : word.start].strip():
-            end = word.end
-            continue
-        if end >= 0:
-            yield start, end
-        start, end = word.start, word.end
-    if end >= 0:
-        yield start, end
+        if sum(map(weights.__getitem__, word.features)) - 128 * len(word.features) > threshold:
+            goes_on = spans and not text[spans[-1][1] : word.start].strip()
+            spans.append((spans.pop()[0] if goes_on else word.start, word.end))
+    return spans
 
 
 @lru_cache(maxsize=2)
@@ -85,7 +79,7 @@ _POSSESSIVE = re.compile("['’]s\\Z")
 _NO_PERSON = frozenset((*SHORT_FORMS, *DAYS, *MONTHS))
 
 
-def tagged_names(text: str, question: str = "") -> Iterator[tuple[int, int]]:
+def tagged_names(text: str, question: str = "") -> list[tuple[int, int]]:
     """Where people are named in a plain text; ``question`` is the turn before."""
     return _tagged(text, name_candidates(text, question), "names", -35)
 
@@ -182,7 +176,7 @@ _NO_VALUE = re.compile(r".*(?://|=|@.*\.|[\[\]<>{}\u3040-\u9fff]|#\w+#)")
 _SMALL, _CAPITAL, _REPEATED = (re.compile(p) for p in ("[^\\W\\d_A-ZÀ-Þ]", "[A-ZÀ-Þ]", r"(.)\1+"))
 
 
-def tagged_values(text: str, question: str = "") -> Iterator[tuple[int, int]]:
+def tagged_values(text: str, question: str = "") -> list[tuple[int, int]]:
     """Where numbers and codes of a person stand in a plain text; ``question``: the turn before."""
     return _tagged(text, value_candidates(text, question), "values", -10)
 
