@@ -6,7 +6,7 @@ Times are seconds since 1970. Content (dialogues, summaries) lies only in column
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -274,6 +274,13 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         connection.execute(sa.update(reviews).where(here).values(values))
 
 
+def executed(engine: sa.Engine, statement: sa.Executable) -> Sequence[sa.Row[Any]]:
+    """The rows of a statement, if it gives any, in a transaction of its own."""
+    with engine.begin() as connection:
+        result = connection.execute(statement)
+        return result.all() if result.returns_rows else ()
+
+
 def has_passed(column: "sa.Column[float]", now: float, longest: float) -> "sa.ColumnElement[bool]":
     """Whether a stored time is over, which was set to be at most ``longest`` seconds ahead.
 
@@ -321,17 +328,16 @@ def find_changes(engine: sa.Engine, wanted: AuditFilter) -> list[dict[str, JSON]
         query = query.where(audit.c.at >= wanted.since.timestamp())
     if wanted.after:
         query = query.where(audit.c.number < wanted.after)
-    with engine.connect() as connection:
-        return [
-            {
-                "number": row.number,
-                "at": time_of(row.at),
-                "who": row.who or row.key_id,
-                "action": row.action,
-                "subject": row.subject,
-            }
-            for row in connection.execute(query)
-        ]
+    return [
+        {
+            "number": row.number,
+            "at": time_of(row.at),
+            "who": row.who or row.key_id,
+            "action": row.action,
+            "subject": row.subject,
+        }
+        for row in executed(engine, query)
+    ]
 
 
 def time_of(seconds: float | None) -> str:
