@@ -5,7 +5,8 @@ machine that it was not given.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -115,7 +116,8 @@ class AssistantTools:
         options = {"length": length, "form": form, "focus": focus, "unsupported": "mark", **mask}
         self._check_size(transcript)
         read = partial(_request, transcript, options)
-        result = await _told(self._summarized(read, len(transcript)))
+        with _told(), self.queue.place(len(transcript)) as lane:
+            _, result = await self.queue.summarize(read, lane)
         return _summary(result, bool(mask))
 
     async def verify(
@@ -146,21 +148,18 @@ class AssistantTools:
         if len(text.encode("utf-8", "replace")) > self.settings.max_body:
             raise ToolError(f"Send at most {self.settings.max_body} bytes of text.")
 
-    async def _summarized(self, read: Callable[[], SummaryRequest], size: int) -> Result:
-        with self.queue.place(size) as lane:
-            return (await self.queue.summarize(read, lane))[1]
-
     async def _done(self, transcript: str, work: Callable[[Dialogue], T]) -> T:
         """Some work on a transcript, in a process that ends with its deadline."""
         self._check_size(transcript)
-        call = partial(self.queue.call, partial(_read_first, transcript, work))
-        return await _told(to_thread.run_sync(call))
+        with _told():
+            return await to_thread.run_sync(self.queue.call, partial(_read_first, transcript, work))
 
 
-async def _told(work: Awaitable[T]) -> T:
-    """What some work gives; what goes wrong is told in a line."""
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told in a line."""
     try:
-        return await work
+        yield
     except Problem as problem:
         raise ToolError(f"{problem.title}: {problem.detail}.") from None
     except Exception as error:  # a bug of ours; its message may hold content

@@ -22,7 +22,6 @@ from html import escape
 from http.client import responses
 from importlib import resources
 from itertools import groupby
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
@@ -44,6 +43,7 @@ _DEADLINE = 20.0  # seconds of a request, to the end of its answer
 _LARGEST_ANSWER = 4 << 20  # bytes: Intercom answers with the whole conversation
 _OURS = {"ticket", "event", "decided", "data", "html", "mrkdwn"}
 _REASON = re.compile(rb'"(?:error|code)"\s*:\s*"([\w.-]{1,60})"')
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PASSES = (408, 425, 429)
 _HEADERS = {
     "Accept": "application/json",
@@ -99,8 +99,8 @@ class Destination(Config):
             raise ValueError(f"kind must be one of {', '.join(connectors())}")
         given = self.model_extra or {}
         address = "" if "url" in given else rule.address
-        needed = _names([address, rule.path, rule.headers, rule.basic, rule.body]) - _OURS
-        needed |= set(rule.secrets)
+        templates = json.dumps([address, rule.path, rule.headers, rule.basic, rule.body])
+        needed = {*_PLACEHOLDER.findall(templates), *rule.secrets} - _OURS
         if unknown := sorted(given.keys() - needed - {"url"}):
             raise ValueError(f"unknown key '{unknown[0]}'{nearest(unknown[0], needed)}")
         if missing := sorted(needed - given.keys()):
@@ -113,14 +113,6 @@ class Destination(Config):
         if others := set(self.when) - set(rule.events):
             raise ValueError(f"kind {self.kind} does not send what is {', '.join(sorted(others))}")
         return self
-
-
-def _names(template: Any) -> set[str]:
-    """What the placeholders of a template stand for."""
-    if isinstance(template, str):
-        return {name for _, name, _, _ in Formatter().parse(template) if name}
-    parts = template.values() if isinstance(template, Mapping) else template
-    return set().union(*map(_names, parts)) if isinstance(template, Mapping | list) else set()
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:

@@ -155,8 +155,7 @@ class Outbox:
         end = time.monotonic() + _LEASE / 2
         while True:
             try:
-                with self._engine.begin() as connection:
-                    connection.execute(sa.update(table).where(here).values(values))
+                tables.executed(self._engine, sa.update(table).where(here).values(values))
                 return
             except sa.exc.OperationalError:
                 if time.monotonic() > end or self._stopping.wait(_LOOK):
@@ -212,16 +211,15 @@ def find_deliveries(engine: sa.Engine, wanted: DeliveryFilter) -> list[dict[str,
     query = sa.select(table).order_by(table.c.created.desc(), table.c.id).limit(wanted.limit)
     for column, value in ((table.c.state, wanted.state), (table.c.review_id, wanted.review)):
         query = query.where(column == value) if value else query
-    with engine.connect() as connection:
-        return [
-            {
-                **{name: row._mapping[name] for name in _SHOWN},
-                "review": row.review_id,
-                "created": tables.time_of(row.created),
-                "next_try": tables.time_of(row.next_try) if row.state == "waiting" else "",
-            }
-            for row in connection.execute(query)
-        ]
+    return [
+        {
+            **{name: row._mapping[name] for name in _SHOWN},
+            "review": row.review_id,
+            "created": tables.time_of(row.created),
+            "next_try": tables.time_of(row.next_try) if row.state == "waiting" else "",
+        }
+        for row in tables.executed(engine, query)
+    ]
 
 
 def retry_delivery(engine: sa.Engine, key_id: str, identity: str) -> None:

@@ -149,10 +149,9 @@ def figures_of(engine: sa.Engine) -> tuple[Counter[str], Counter[str]]:
     table = tables.feedback_table
     verdicts: Counter[str] = Counter()
     edits: Counter[str] = Counter()
-    with engine.connect() as connection:
-        for row in connection.execute(sa.select(table.c.verdict, table.c.edits)):
-            verdicts[row.verdict] += 1
-            edits.update(row.edits)
+    for row in tables.executed(engine, sa.select(table.c.verdict, table.c.edits)):
+        verdicts[row.verdict] += 1
+        edits.update(row.edits)
     return verdicts, edits
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -102,18 +102,15 @@ def revoke_key(engine: sa.Engine, name: str) -> None:
 
 def valid_keys(engine: sa.Engine) -> list[Key]:
     """The keys that were not revoked, by name."""
-    table = tables.keys
-    with engine.connect() as connection:
-        rows = connection.execute(_VALID.order_by(table.c.name))
-        return [_key_of(row) for row in rows]
+    return [_key_of(row) for row in tables.executed(engine, _VALID.order_by(tables.keys.c.name))]
 
 
 def revoked_keys(engine: sa.Engine) -> list[tuple[str, float]]:
     """The names that revoked keys had, and when they were revoked, the newest first."""
     table = tables.keys
     query = sa.select(table.c.former, table.c.revoked).where(table.c.revoked.is_not(None))
-    with engine.connect() as connection:
-        return [(name, at) for name, at in connection.execute(query.order_by(-table.c.revoked))]
+    rows = tables.executed(engine, query.order_by(-table.c.revoked))
+    return [(row.former, row.revoked) for row in rows]
 
 
 _VALID = sa.select(tables.keys).where(tables.keys.c.revoked.is_(None))
@@ -167,23 +164,21 @@ class KeyRing:
         statement = _VALID.join(table, table.c.key_id == tables.keys.c.id).where(
             table.c.digest == digest_of(secret), table.c.expires > time.time()
         )
-        with self._engine.connect() as connection:
-            row = connection.execute(statement).first()
-        return None if row is None else _key_of(row)
+        rows = tables.executed(self._engine, statement)
+        return _key_of(rows[0]) if rows else None
 
     def open_session(self, key: Key, hours: float) -> str:
         """Begin a session of the page; returns its secret, for a cookie."""
         secret = secrets.token_urlsafe(32)
         expires = time.time() + hours * 3600
         values = {"digest": digest_of(secret), "key_id": key.id, "expires": expires}
-        with self._engine.begin() as connection:
-            connection.execute(sa.insert(tables.sessions).values(values))
+        tables.executed(self._engine, sa.insert(tables.sessions).values(values))
         return secret
 
     def close_session(self, secret: str) -> None:
         table = tables.sessions
-        with self._engine.begin() as connection:
-            connection.execute(sa.delete(table).where(table.c.digest == digest_of(secret)))
+        here = table.c.digest == digest_of(secret)
+        tables.executed(self._engine, sa.delete(table).where(here))
 
     def person(self, name: str, scopes: Iterable[str]) -> Key:
         """What a person may do who signed in elsewhere; stored, so that it can be revoked.
@@ -196,22 +191,19 @@ class KeyRing:
             raise Problem("forbidden", "a name has 1 to 64 characters")
         digest = f"{_PERSON}{digest_of(name)[: 64 - len(_PERSON)]}"
         here = sa.select(table).where(table.c.digest == digest)
-        with self._engine.connect() as connection:
-            row = connection.execute(here).first()
-        if row is None:
+        rows = tables.executed(self._engine, here)
+        if not rows:
             # Another process may be first, or a key have the name.
             with suppress(sa.exc.IntegrityError):
                 _insert(self._engine, name, digest, wanted, "person added")
-            with self._engine.connect() as connection:
-                row = connection.execute(here).first()
-        if row is None or row.revoked is not None:
+            rows = tables.executed(self._engine, here)
+        if not rows or rows[0].revoked is not None:
             raise Problem("forbidden", "a key has this name, or it was revoked: ask the operator")
-        if row.scopes != wanted:
-            with self._engine.begin() as connection:
-                connection.execute(
-                    sa.update(table).where(table.c.id == row.id).values(scopes=wanted)
-                )
-        return Key(row.id, row.name, row.digest, frozenset(wanted.split()))
+        known = _key_of(rows[0])
+        if rows[0].scopes != wanted:
+            changed = sa.update(table).where(table.c.id == known.id).values(scopes=wanted)
+            tables.executed(self._engine, changed)
+        return replace(known, scopes=frozenset(wanted.split()))
 
     def admitted(self, key: Key | None, scope: str) -> Key:
         """Count a request with a key, if it has one.

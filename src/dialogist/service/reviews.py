@@ -137,12 +137,11 @@ def find_reviews(engine: sa.Engine, wanted: ReviewPage) -> dict[str, Any]:
     table = tables.reviews.c
     place: Place | None = None
     if wanted.after:
-        with engine.connect() as connection:
-            known = sa.select(_place(wanted), table.id).where(table.id == wanted.after)
-            last = connection.execute(known).first()
-        if last is None:
+        known = sa.select(_place(wanted), table.id).where(table.id == wanted.after)
+        last = tables.executed(engine, known)
+        if not last:
             raise Problem("not_found", "after: there is no review of this id any longer")
-        place = (last[0], last.id)
+        place = (last[0][0], last[0].id)
     excerpt = sa.func.substr(table.text, 1, _EXCERPT).label("excerpt")
     rows, behind = _rows(engine, wanted, [*_LISTED, excerpt], place, wanted.limit)
     listed = [{**_shown(row), "excerpt": row.excerpt} for row in rows]
@@ -185,11 +184,10 @@ def _rows(
     if wanted.search:
         texts = (table.text, table.conversation)
         query = query.where(sa.or_(*(t.icontains(wanted.search, autoescape=True) for t in texts)))
-    with engine.connect() as connection:
-        rows = connection.execute(query).all()
-        if len(rows) == most:
-            return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
-        seen = connection.execute(sa.select(looked)).all() if wanted.search else rows
+    rows = tables.executed(engine, query)
+    if len(rows) == most:
+        return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
+    seen = tables.executed(engine, sa.select(looked)) if wanted.search else rows
     return rows, (getattr(seen[-1], goes_by.name), seen[-1].id) if len(seen) == looked_at else None
 
 
@@ -209,12 +207,11 @@ def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
     }
 
 
-def _row(connection: sa.Connection, identity: str) -> sa.Row[Any]:
-    table = tables.reviews
-    row = connection.execute(sa.select(table).where(table.c.id == identity)).first()
-    if row is None:
+def _row(engine: sa.Engine, identity: str) -> sa.Row[Any]:
+    rows = tables.executed(engine, sa.select(tables.reviews).where(tables.reviews.c.id == identity))
+    if not rows:
         raise Problem("not_found", "there is no review of this id")
-    return row
+    return rows[0]
 
 
 def _whole(row: sa.Row[Any]) -> dict[str, JSON]:
@@ -224,8 +221,7 @@ def _whole(row: sa.Row[Any]) -> dict[str, JSON]:
 
 def review_of(engine: sa.Engine, identity: str) -> dict[str, JSON]:
     """A review with its text and statements; while it waits with its dialogue and summary, too."""
-    with engine.connect() as connection:
-        row = _row(connection, identity)
+    row = _row(engine, identity)
     shown = _whole(row)
     if shown["state"] == "open":
         shown |= {"dialogue": row.dialogue, "summary": row.summary}
@@ -263,8 +259,7 @@ def decide(
     """
     if (given.verdict == "edited") != bool(given.statements):
         raise Problem("bad_request", "statements: send all that remain with the verdict edited")
-    with engine.connect() as connection:
-        row = _row(connection, identity)
+    row = _row(engine, identity)
     if row.state != "open" or row.deleted:
         raise Problem("conflict", "this review waits no longer")
     draft: list[FinalStatement] = row.final
@@ -307,11 +302,13 @@ def _change(
     table = tables.reviews
     is_deleted = table.c.deleted.is_not(None) if row.deleted else table.c.deleted.is_(None)
     same = (table.c.id == row.id) & (table.c.state == row.state) & is_deleted
-    if not connection.execute(sa.update(table).where(same).values(values)).rowcount:
+    changed = sa.update(table).where(same).values(values).returning(table)
+    now = connection.execute(changed).first()
+    if now is None:
         raise Problem("conflict", "somebody else has just changed this review")
     tables.note_change(connection, key.id, f"review {action}", row.id, key.name)
     enqueue(connection, row.id, action, row.conversation)
-    return _whole(_row(connection, row.id))
+    return _whole(now)
 
 
 def undo(engine: sa.Engine, key: Key, identity: str) -> dict[str, JSON]:
@@ -320,8 +317,7 @@ def undo(engine: sa.Engine, key: Key, identity: str) -> dict[str, JSON]:
     Raises:
         Problem: there is nothing to undo, or no longer.
     """
-    with engine.connect() as connection:
-        row = _row(connection, identity)
+    row = _row(engine, identity)
     began = time.time() - tables.UNDO_SECONDS
     values: dict[str, Any]
     if row.deleted:
@@ -345,8 +341,7 @@ def undo(engine: sa.Engine, key: Key, identity: str) -> dict[str, JSON]:
 
 def delete_review(engine: sa.Engine, key: Key, identity: str) -> None:
     """Delete a review; its content goes once this can be undone no longer."""
-    with engine.connect() as connection:
-        row = _row(connection, identity)
+    row = _row(engine, identity)
     if row.deleted:
         raise Problem("not_found", "this review is deleted")
     with engine.begin() as connection:

@@ -87,8 +87,7 @@ def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:
             .order_by(items.c.number)
             .limit(_PAGE)
         )
-        with engine.connect() as connection:
-            rows = connection.execute(page).all()
+        rows = tables.executed(engine, page)
         if not rows:
             return
         last = rows[-1].number
@@ -146,8 +145,7 @@ def finish_item(engine: sa.Engine, item: Any, owner: str, values: dict[str, Any]
     """Store the result of an item, and delete its dialogue; nothing if another process took it."""
     items = tables.items
     here = (items.c.batch_id == item.batch_id) & (items.c.number == item.number)
-    with engine.begin() as connection:
-        connection.execute(sa.update(items).where(here, items.c.owner == owner).values(values))
+    tables.executed(engine, sa.update(items).where(here, items.c.owner == owner).values(values))
 
 
 def _read_item(dialogue: JSON, options: JSON) -> SummaryRequest:
@@ -200,12 +198,11 @@ class Runner:
 
         So a clock that is wrong at the start, or jumps, deletes nothing until it is set right.
         """
-        if abs(now - steady - self._clock) > _JUMP:
-            self._clock, self._forgets_at = now - steady, steady + _FORGET_EVERY
-        is_due = steady >= self._forgets_at
-        if is_due:
-            self._clock, self._forgets_at = now - steady, steady + _FORGET_EVERY
-        return is_due
+        is_steady = abs(now - steady - self._clock) <= _JUMP
+        if is_steady and steady < self._forgets_at:
+            return False
+        self._clock, self._forgets_at = now - steady, steady + _FORGET_EVERY
+        return is_steady
 
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""

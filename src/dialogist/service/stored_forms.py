@@ -74,16 +74,16 @@ def _bundled_form(name: str) -> Form:
 
 def _stored_text(engine: sa.Engine, name: str) -> str | None:
     table = tables.forms
-    with engine.connect() as connection:
-        return connection.scalar(sa.select(table.c.text).where(table.c.name == name))
+    rows = tables.executed(engine, sa.select(table.c.text).where(table.c.name == name))
+    return rows[0].text if rows else None
 
 
 def known_forms(engine: sa.Engine) -> list[dict[str, JSON]]:
     """What is to be known of each form: bundled ones, then stored ones by name."""
     table = tables.forms
-    with engine.connect() as connection:
-        stored = connection.scalars(sa.select(table.c.entry).order_by(table.c.name)).all()
-    return [_entry_of(_bundled_form(name), False) for name in bundled_forms()] + [*stored]
+    stored = tables.executed(engine, sa.select(table.c.entry).order_by(table.c.name))
+    bundled = [_entry_of(_bundled_form(name), False) for name in bundled_forms()]
+    return bundled + [row.entry for row in stored]
 
 
 def _entry_of(form: Form, is_own: bool) -> dict[str, JSON]:

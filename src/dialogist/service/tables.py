@@ -6,7 +6,7 @@ Times are seconds since 1970. Content (dialogues, summaries) lies only in column
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,12 +36,15 @@ def _column(name: str, kind: Any, *more: Any, **options: Any) -> "sa.Column[Any]
     return sa.Column(name, kind, *more, **{"nullable": False, **options})
 
 
+def _table(name: str, *parts: "sa.Column[Any] | sa.Index") -> sa.Table:
+    return sa.Table(name, metadata, *parts)
+
+
 _ID = sa.String(32)
 
-store_version = sa.Table("store_version", metadata, _column("version", sa.Integer))
-keys = sa.Table(
+store_version = _table("store_version", _column("version", sa.Integer))
+keys = _table(
     "keys",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("name", sa.String(64), unique=True),
     _column("digest", sa.String(64), unique=True),
@@ -50,25 +53,22 @@ keys = sa.Table(
     _column("revoked", sa.Float, nullable=True),
     _column("former", sa.String(64), server_default=""),  # the name of a revoked one, free again
 )
-sessions = sa.Table(
+sessions = _table(
     "sessions",
-    metadata,
     _column("digest", sa.String(64), primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("expires", sa.Float),
 )
-batches = sa.Table(
+batches = _table(
     "batches",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
     _column("total", sa.Integer),
     _column("options", sa.JSON),
 )
-items = sa.Table(
+items = _table(
     "batch_items",
-    metadata,
     _column("batch_id", _ID, sa.ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     _column("number", sa.Integer, primary_key=True),
     _column("state", sa.String(16)),
@@ -79,18 +79,16 @@ items = sa.Table(
     _column("result", sa.JSON, nullable=True),  # content
     sa.Index("batch_items_state", "state", "lease"),
 )
-once = sa.Table(
+once = _table(
     "idempotency",
-    metadata,
     _column("key_id", _ID, primary_key=True),
     _column("value", sa.String(128), primary_key=True),
     _column("request", sa.String(64)),
     _column("subject", _ID),
     _column("created", sa.Float, index=True),
 )
-reviews = sa.Table(
+reviews = _table(
     "reviews",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
@@ -113,9 +111,8 @@ reviews = sa.Table(
     _column("summary", sa.JSON, nullable=True),  # content: as the dialogue
     sa.Index("reviews_at", "at", "id", "state", "deleted"),  # all that a list looks for
 )
-deliveries = sa.Table(
+deliveries = _table(
     "deliveries",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("review_id", _ID, index=True),
     _column("destination", sa.String(64)),
@@ -130,9 +127,8 @@ deliveries = sa.Table(
     _column("body", sa.JSON, nullable=True),  # content: until it is sent
     sa.Index("deliveries_due", "destination", "state", "next_try"),
 )
-feedback_table = sa.Table(
+feedback_table = _table(
     "feedback",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("key_id", _ID, sa.ForeignKey("keys.id")),
     _column("created", sa.Float, index=True),
@@ -141,17 +137,15 @@ feedback_table = sa.Table(
     _column("edits", sa.JSON),
     _column("content", sa.JSON, nullable=True),  # content: only with consent, masked
 )
-forms = sa.Table(
+forms = _table(
     "forms",
-    metadata,
     _column("id", _ID, primary_key=True),
     _column("name", sa.String(64), unique=True),
     _column("text", sa.Text),  # YAML
     _column("entry", sa.JSON),  # what lists tell of it
 )
-audit = sa.Table(
+audit = _table(
     "audit",
-    metadata,
     _column("number", sa.Integer, primary_key=True, autoincrement=True),
     _column("at", sa.Float, index=True),
     _column("key_id", _ID),
@@ -280,6 +274,13 @@ def _upgrade_old(connection: sa.Connection, old: set[str]) -> None:
         connection.execute(sa.update(reviews).where(here).values(values))
 
 
+def executed(engine: sa.Engine, statement: sa.Executable) -> Sequence[sa.Row[Any]]:
+    """The rows of a statement, if it gives any, in a transaction of its own."""
+    with engine.begin() as connection:
+        result = connection.execute(statement)
+        return result.all() if result.returns_rows else ()
+
+
 def has_passed(column: "sa.Column[float]", now: float, longest: float) -> "sa.ColumnElement[bool]":
     """Whether a stored time is over, which was set to be at most ``longest`` seconds ahead.
 
@@ -327,17 +328,16 @@ def find_changes(engine: sa.Engine, wanted: AuditFilter) -> list[dict[str, JSON]
         query = query.where(audit.c.at >= wanted.since.timestamp())
     if wanted.after:
         query = query.where(audit.c.number < wanted.after)
-    with engine.connect() as connection:
-        return [
-            {
-                "number": row.number,
-                "at": time_of(row.at),
-                "who": row.who or row.key_id,
-                "action": row.action,
-                "subject": row.subject,
-            }
-            for row in connection.execute(query)
-        ]
+    return [
+        {
+            "number": row.number,
+            "at": time_of(row.at),
+            "who": row.who or row.key_id,
+            "action": row.action,
+            "subject": row.subject,
+        }
+        for row in executed(engine, query)
+    ]
 
 
 def time_of(seconds: float | None) -> str:

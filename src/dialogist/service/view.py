@@ -108,17 +108,10 @@ def _turns(
 def view_of_review(stored: Mapping[str, Any]) -> SimpleNamespace:
     """What to show of a review as it is kept, once it was decided."""
     usual = {"quote": "", "doubts": (), "fields": (), "is_value": False, "source": ""}
-    statements = [
-        SimpleNamespace(
-            **{
-                **usual,
-                **statement,
-                "number": n,
-                "lines": [(k, str(k)) for k in statement["lines"]],
-            }
-        )
-        for n, statement in enumerate(stored["statements"])
-    ]
+    statements = []
+    for number, statement in enumerate(stored["statements"]):
+        shown = {"number": number, "lines": [(n, str(n)) for n in statement["lines"]]}
+        statements.append(SimpleNamespace(**usual | statement | shown))
     headline = stored["conversation"] or _people(stored["speakers"])
     return SimpleNamespace(headline=headline, sections=_sections(statements))
 
