@@ -77,7 +77,7 @@ def test_any_words_are_read_and_quotes_have_places(turns):
 
 
 def test_what_who_serves_has_done_is_told_as_done():
-    reply = "I've sent the new router by courier this morning, the number is 4711."
+    reply = "I've dispatched the new router this morning, the number is 4711."
     call = dialogue_of("Customer: My router is broken since Sunday.", f"Agent: {reply}")
     assert [one.sections[0] for one in extract(call) if "4711" in one.text] == ["done"]
     own = dialogue_of("Agent: Is it broken since Sunday?", f"Customer: {reply}")

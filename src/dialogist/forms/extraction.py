@@ -32,11 +32,10 @@ _HANGS = re.compile(
     r"|until|the|a|an|this|that|my|your|his|her|our|their|i|we|he|she|they|i['’]m|is|are|was|will"
 )
 _SPOKEN = re.compile(r"\S*\w\S*")
-_DONE = re.compile(
+_DONE = re.compile(  # "We've just sent it", "Done."
     r"(?i)\b(?:i|we)(?:['’]ve| have) (?:just |also |now |already )*(?!need|want|notic|tri)"
     r"(?:\w+ed|put|sent|set|taken|given|written|reset|made)\b|^\W*(?:done\b|that['’]s done)"
 )
-_STALE = 0.3
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
 
@@ -70,7 +69,7 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
     for n, candidate in enumerate(scores.candidates):
         doers = (u.speaker for i in candidate if _DONE.search((u := reading.units[i]).text))
         if served and any(speaker not in served for speaker in doers):
-            done[n] = max(done[n], _LEAST["done"] * (scores.of("stale")[n] < _STALE))
+            done[n] = max(done[n], _LEAST["done"])
     best = zip(SECTIONS, chances.max(axis=1), strict=True)
     fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
     needed = {int(fits[SECTIONS.index(s)].argmax()): s for s in reversed(_ALWAYS)}

@@ -184,10 +184,11 @@ def _rows(
     if wanted.search:
         texts = (table.text, table.conversation)
         query = query.where(sa.or_(*(t.icontains(wanted.search, autoescape=True) for t in texts)))
-    rows = tables.executed(engine, query)
-    if len(rows) == most:
-        return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
-    seen = tables.executed(engine, sa.select(looked)) if wanted.search else rows
+    with engine.connect() as connection:
+        rows = connection.execute(query).all()
+        if len(rows) == most:
+            return rows, (getattr(rows[-1], goes_by.name), rows[-1].id)
+        seen = connection.execute(sa.select(looked)).all() if wanted.search else rows
     return rows, (getattr(seen[-1], goes_by.name), seen[-1].id) if len(seen) == looked_at else None
 
 
