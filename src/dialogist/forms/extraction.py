@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -36,6 +36,13 @@ _DONE = re.compile(  # "We've just sent it", "Done."
     r"(?i)\b(?:i|we)(?:['’]ve| have) (?:just |also |now |already )*(?!need|want|notic|tri)"
     r"(?:\w+ed|put|sent|set|taken|given|written|reset|made)\b|^\W*(?:done\b|that['’]s done)"
 )
+_CONTEXT = 25  # words before an exchange that is not understood alone
+_BRIEF, _ANSWER = 5, 8  # words of a clause that may be understood alone, and of one behind "?"
+_POINTS = re.compile(
+    r"(?i)\b(?:it|its|that|this|those|these|they|them|he|him|his|she|one|ones|there|so|then|both|same"
+    r"|other|another|instead|else)\b(?! \w+ing\b)"
+)
+_NAMES = re.compile(r"(?i)\b(?:the|an?|my|your|our|his|her|their|this|that|\d\S*) \w")
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
 
@@ -43,8 +50,9 @@ _OWN = 0.5  # the chance from which on the first who speaks does what is promise
 class Finding:
     """What a dialogue says for a section: a quote, and where it stands.
 
-    ``sections``: those it fits, the best first. Of an action ``owner`` is a speaker as the dialogue
-    writes him, or empty, and ``deadline`` a phrase of what was said.
+    ``sections``: those it fits, the best first. ``context``: where the words stand that ``text``
+    begins with, since the rest is not understood without them. Of an action ``owner`` is a speaker
+    as the dialogue writes him, or empty, and ``deadline`` a phrase of what was said.
     """
 
     text: str
@@ -52,6 +60,7 @@ class Finding:
     sections: tuple[str, ...] = ()
     owner: str = ""
     deadline: str = ""
+    context: tuple[EvidenceSpan, ...] = ()
 
 
 def extract(dialogue: Dialogue) -> Sequence[Finding]:
@@ -73,7 +82,7 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
     best = zip(SECTIONS, chances.max(axis=1), strict=True)
     fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
     needed = {int(fits[SECTIONS.index(s)].argmax()): s for s in reversed(_ALWAYS)}
-    findings = []
+    findings, ends = list[Finding](), dict[str, int]()
     for units, numbers in _exchanges(reading, scores, fits):
         fit = dict(zip(SECTIONS, fits[:, numbers].max(axis=1), strict=True))
         firsts = [needed[n] for n in numbers if n in needed]
@@ -83,8 +92,45 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
         if sections := tuple(s for s in ranked if fit[s] >= 1):
             action = numbers[fits[SECTIONS.index("actions"), numbers].argmax()]
             is_own = scores.of("owner")[action] > _OWN
-            findings.append(_finding(reading, units, sections, scores.candidates[action], is_own))
+            telling = (scores.candidates[n] for n in numbers if fits[:, n].max() >= 1)
+            units = _without_question(reading, units, [i for told in telling for i in told])
+            found = _finding(reading, units, sections, scores.candidates[action], is_own)
+            if context := _context(reading, units[0], ends.get(sections[0], -1)):
+                text, places = quoted(reading, (*context, *units))[0], quoted(reading, context)[1]
+                found = replace(found, text=text, context=places)
+            ends[sections[0]] = units[-1]
+            findings.append(found)
     return findings
+
+
+def _without_question(
+    reading: Reading, units: tuple[int, ...], telling: Container[int]
+) -> tuple[int, ...]:
+    """A passage without the question at its end, which leads on: "Friday, then. Can he swim?"."""
+    last = units[-1]
+    goes_on = len(units) > 1 and reading.units[units[-2]].turn == reading.units[last].turn
+    leads_on = goes_on and last not in telling and reading.is_question(last)
+    return units[:-1] if leads_on and not reading.values[last] else units
+
+
+def _context(reading: Reading, first: int, told: int) -> range:
+    """What was said right before a unit that is not understood alone: "I'll ask them".
+
+    ``told``: the last unit of what stands right above it.
+    """
+    start, words = first, 0
+    while start - 1 > told:
+        unit, before = reading.units[start], reading.units[start - 1]
+        words += before.words
+        is_answer = before.turn != unit.turn and reading.is_question(start - 1)
+        brief = _ANSWER if is_answer else _BRIEF
+        points = _POINTS.search(unit.text)
+        is_vague = points and not _NAMES.search(unit.text, 0, points.start())
+        is_clear = not is_vague and unit.words > brief
+        if is_clear or words > _CONTEXT or reading.has(start - 1, "greet", "thanks"):
+            break
+        start -= 1
+    return range(start, first)
 
 
 def _exchanges(
