@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dialogist.forms.typed_fields import has_cue, served_in
-from dialogist.highlights.candidates import Candidate, corrects, quoted, spoken_words
+from dialogist.highlights.candidates import Candidate, corrects, leans, quoted, spoken_words
 from dialogist.highlights.section_network import SECTIONS, Matrix, SectionChances, section_chances
 from dialogist.highlights.selection import passages_of
 from dialogist.language.quantities import deadline_in
@@ -37,12 +37,6 @@ _DONE = re.compile(  # "We've just sent it", "Done."
     r"(?:\w+ed|put|sent|set|taken|given|written|reset|made)\b|^\W*(?:done\b|that['’]s done)"
 )
 _CONTEXT = 25  # words before an exchange that is not understood alone
-_BRIEF, _ANSWER = 5, 8  # words of a clause that may be understood alone, and of one behind "?"
-_POINTS = re.compile(
-    r"(?i)\b(?:it|its|that|this|those|these|they|them|he|him|his|she|one|ones|there|so|then|both|same"
-    r"|other|another|instead|else)\b(?! \w+ing\b)"
-)
-_NAMES = re.compile(r"(?i)\b(?:the|an?|my|your|our|his|her|their|this|that|\d\S*) \w")
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
 
@@ -119,15 +113,9 @@ def _context(reading: Reading, first: int, told: int) -> range:
     ``told``: the last unit of what stands right above it.
     """
     start, words = first, 0
-    while start - 1 > told:
-        unit, before = reading.units[start], reading.units[start - 1]
-        words += before.words
-        is_answer = before.turn != unit.turn and reading.is_question(start - 1)
-        brief = _ANSWER if is_answer else _BRIEF
-        points = _POINTS.search(unit.text)
-        is_vague = points and not _NAMES.search(unit.text, 0, points.start())
-        is_clear = not is_vague and unit.words > brief
-        if is_clear or words > _CONTEXT or reading.has(start - 1, "greet", "thanks"):
+    while start - 1 > told and leans(reading, start):
+        words += reading.units[start - 1].words
+        if words > _CONTEXT or reading.has(start - 1, "greet", "thanks"):
             break
         start -= 1
     return range(start, first)
