@@ -46,6 +46,17 @@ def test_what_is_not_understood_alone_is_quoted_with_what_led_to_it():
     assert not bridges.context
 
 
+def test_an_offer_is_quoted_with_the_reply_that_refuses_it():
+    call = dialogue_of(
+        "Agent: What I could do is give you the two seats as a credit of 134 dollars.",
+        "Caller: A credit isn't any good to us this season. Could it come off the luggage?",
+    )
+    scored(call, outcome=["as a credit"])
+    [offer] = extract(call)
+    assert offer.text.endswith(" – Caller: “A credit isn't any good to us this season.”")
+    assert [span.utterance for span in offer.context] == [1]
+
+
 def test_other_languages_give_nothing():
     german = dialogue_of(
         "A: Ich werde den Bericht bis Freitag an die ganze Gruppe schicken, wenn alles gut geht.",

@@ -36,7 +36,7 @@ _DONE = re.compile(  # "We've just sent it", "Done."
     r"(?i)\b(?:i|we)(?:['’]ve| have) (?:just |also |now |already )*(?!need|want|notic|tri)"
     r"(?:\w+ed|put|sent|set|taken|given|written|reset|made)\b|^\W*(?:done\b|that['’]s done)"
 )
-_CONTEXT = 25  # words before an exchange that is not understood alone
+_CONTEXT, _REPLY = 25, 15  # words before an exchange, and behind it
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
 
@@ -89,11 +89,14 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
             telling = (scores.candidates[n] for n in numbers if fits[:, n].max() >= 1)
             units = _without_question(reading, units, [i for told in telling for i in told])
             found = _finding(reading, units, sections, scores.candidates[action], is_own)
-            if context := _context(reading, units[0], ends.get(sections[0], -1)):
-                text, places = quoted(reading, (*context, *units))[0], quoted(reading, context)[1]
-                found = replace(found, text=text, context=places)
+            before, after = (
+                _context(reading, units[0], ends.get(sections[0], -1)),
+                _reply(reading, units),
+            )
+            context = (*quoted(reading, before)[1], *quoted(reading, after)[1])
+            text, _ = quoted(reading, (*before, *units, *after))
+            findings.append(replace(found, text=text, context=context))
             ends[sections[0]] = units[-1]
-            findings.append(found)
     return findings
 
 
@@ -119,6 +122,25 @@ def _context(reading: Reading, first: int, told: int) -> range:
             break
         start -= 1
     return range(start, first)
+
+
+def _reply(reading: Reading, units: Sequence[int]) -> range:
+    """How the next turn begins, where it settles, refuses or changes what a passage says."""
+    last, following = units[-1], reading.replies(units[-1])
+    if not following or last + 1 != following[0] or reading.has(last, "agree", "takes", "thanks"):
+        return range(0)
+    ends = (
+        i
+        for i in following[1:]
+        if reading.is_question(i) or spoken_words(reading, range(last + 1, i + 1)) > _REPLY
+    )
+    reply = range(last + 1, next(ends, following[-1] + 1))
+    kinds = {value.kind for i in units for value in reading.values[i]}
+    is_other = any(value.kind in kinds for i in reply for value in reading.values[i])
+    is_asking = reading.is_question(reply[0])
+    contrasts = not is_asking and any(reading.has(i, "contrasts") for i in reply)
+    settles = reading.has(reply[0], "agree", "takes", "no", "refuse")
+    return reply if is_other or contrasts or settles else range(0)
 
 
 def _exchanges(
