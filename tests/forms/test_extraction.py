@@ -5,7 +5,7 @@ import time
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.forms.samples import dialogue_of
+from tests.forms.samples import dialogue_of, scored
 
 from dialogist.forms.extraction import extract, headline_of, title_of
 
@@ -22,9 +22,39 @@ CALL = dialogue_of(
 def test_sections_quote_what_is_said_and_know_owner_and_deadline():
     findings = extract(CALL)
     assert any("router" in one.text and one.sections[0] == "issue" for one in findings)
-    [visit] = [one for one in findings if "engineer" in one.text]
+    [visit] = [one for one in findings if one.owner]
     assert {"actions", "outcome"} <= {*visit.sections}
     assert (visit.owner, visit.deadline) == ("Agent", "on Thursday")
+
+
+def test_what_is_not_understood_alone_is_quoted_with_what_led_to_it():
+    visit = dialogue_of(
+        "Trent: My boss will want a certificate.",
+        "Physio: I'll write you one for two weeks.",
+        "Trent: Thanks. What about the bridges, the ones in the mornings?",
+        "Physio: Leave the bridges, and do ten press-ups every two hours. Any questions?",
+        "Trent: Do I come back next Tuesday at ten then?",
+    )
+    scored(visit, actions=["write you one"], advice=["Leave the bridges"])
+    certificate, bridges = extract(visit)
+    assert certificate.text == (
+        "Trent: “My boss will want a certificate.” – Physio: “I'll write you one for two weeks.”"
+    )
+    assert [span.utterance for span in certificate.evidence] == [1]
+    assert [span.utterance for span in certificate.context] == [0]
+    assert bridges.text == "Physio: “Leave the bridges, and do ten press-ups every two hours.”"
+    assert not bridges.context
+
+
+def test_an_offer_is_quoted_with_the_reply_that_refuses_it():
+    call = dialogue_of(
+        "Agent: What I could do is give you the two seats as a credit of 134 dollars.",
+        "Caller: A credit isn't any good to us this season. Could it come off the luggage?",
+    )
+    scored(call, outcome=["as a credit"])
+    [offer] = extract(call)
+    assert offer.text.endswith(" – Caller: “A credit isn't any good to us this season.”")
+    assert [span.utterance for span in offer.context] == [1]
 
 
 def test_other_languages_give_nothing():
@@ -72,7 +102,7 @@ WORDS = [
 def test_any_words_are_read_and_quotes_have_places(turns):
     dialogue = dialogue_of(*(f"{'AB'[n % 2]}: {turn}" for n, turn in enumerate(turns)))
     for finding in extract(dialogue):
-        for span in finding.evidence:
+        for span in (*finding.evidence, *finding.context):
             assert dialogue.utterances[span.utterance].text[span.start : span.end].strip()
 
 

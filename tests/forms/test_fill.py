@@ -136,14 +136,15 @@ def test_an_empty_section_never_reads_as_if_nothing_had_been_said_of_it():
 
 def test_each_thing_is_told_once_where_it_fits_best():
     call = dialogue_of(
-        "Agent: How can I help?", "Bo: I was charged twice.", "Agent: I've refunded the fee.",
+        "Agent: Hello there.", "Bo: I was charged the fee twice.", "Agent: I've refunded the fee.",
         "Bo: I will stay with you then, for another year.",
     )  # fmt: skip
     refund, stay = "I've refunded", "another year"
     scored(call, done=[refund], outcome=[refund], decisions=[stay])
     filled = fill(NOTHING, call, load_form("ticket"))
     titled = {section.title: section for section in filled.sections}
-    assert texts(filled, "What was done") == ["Agent: “I've refunded the fee.”"]
+    charged = "Bo: “I was charged the fee twice.”"
+    assert texts(filled, "What was done") == [f"{charged} – Agent: “I've refunded the fee.”"]
     assert titled["Outcome"].says == "As under 'What was done'."
     assert len(texts(filled, "Agreed")) == 1
     scored(call, outcome=[refund, stay], decisions=[stay])

@@ -86,12 +86,12 @@ def test_what_is_empty_unclear_more_or_wrong_is_said():
 def test_a_cell_has_no_verdicts_and_says_where_the_outcome_stands():
     said = dialogue_of(
         "Tom: I was charged twice for order AB-20931 and for order AB-20932.",
-        "Agent: I have refunded the fee. I'll check the rest on April 2.",
+        "Agent: I have refunded the fee to your card. I'll check the rest on April 2.",
     )
     scored(said, done=["refunded"], outcome=["refunded"])
     filled = fill(summary_of("Tom pays."), said, load_form("ticket"))
     cells = {section.title: section_as_cell(section) for section in filled.sections}
-    assert cells["What was done"] == "Agent: “I have refunded the fee.”"
+    assert cells["What was done"] == "Agent: “I have refunded the fee to your card.”"
     assert cells["Outcome"] == "As under 'What was done'."
     assert cells["Summary"] == "Tom pays."
     assert cells["Order"] == "AB-20931 or AB-20932 (the dialogue has several)"

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from dialogist.forms.typed_fields import has_cue, served_in
-from dialogist.highlights.candidates import Candidate, corrects, quoted, spoken_words
+from dialogist.highlights.candidates import Candidate, corrects, leans, quoted, spoken_words
 from dialogist.highlights.section_network import SECTIONS, Matrix, SectionChances, section_chances
 from dialogist.highlights.selection import passages_of
 from dialogist.language.quantities import deadline_in
@@ -36,6 +36,7 @@ _DONE = re.compile(  # "We've just sent it", "Done."
     r"(?i)\b(?:i|we)(?:['’]ve| have) (?:just |also |now |already )*(?!need|want|notic|tri)"
     r"(?:\w+ed|put|sent|set|taken|given|written|reset|made)\b|^\W*(?:done\b|that['’]s done)"
 )
+_CONTEXT, _REPLY = 25, 15  # words before an exchange, and behind it
 _OWN = 0.5  # the chance from which on the first who speaks does what is promised
 
 
@@ -43,8 +44,9 @@ _OWN = 0.5  # the chance from which on the first who speaks does what is promise
 class Finding:
     """What a dialogue says for a section: a quote, and where it stands.
 
-    ``sections``: those it fits, the best first. Of an action ``owner`` is a speaker as the dialogue
-    writes him, or empty, and ``deadline`` a phrase of what was said.
+    ``sections``: those it fits, the best first. ``context``: where the words stand that ``text``
+    begins with, since the rest is not understood without them. Of an action ``owner`` is a speaker
+    as the dialogue writes him, or empty, and ``deadline`` a phrase of what was said.
     """
 
     text: str
@@ -52,6 +54,7 @@ class Finding:
     sections: tuple[str, ...] = ()
     owner: str = ""
     deadline: str = ""
+    context: tuple[EvidenceSpan, ...] = ()
 
 
 def extract(dialogue: Dialogue) -> Sequence[Finding]:
@@ -73,7 +76,7 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
     best = zip(SECTIONS, chances.max(axis=1), strict=True)
     fits = chances / [[min(_LEAST[s], max(most, _ALWAYS.get(s, 1)))] for s, most in best]
     needed = {int(fits[SECTIONS.index(s)].argmax()): s for s in reversed(_ALWAYS)}
-    findings = []
+    findings, ends = list[Finding](), dict[str, int]()
     for units, numbers in _exchanges(reading, scores, fits):
         fit = dict(zip(SECTIONS, fits[:, numbers].max(axis=1), strict=True))
         firsts = [needed[n] for n in numbers if n in needed]
@@ -83,8 +86,61 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
         if sections := tuple(s for s in ranked if fit[s] >= 1):
             action = numbers[fits[SECTIONS.index("actions"), numbers].argmax()]
             is_own = scores.of("owner")[action] > _OWN
-            findings.append(_finding(reading, units, sections, scores.candidates[action], is_own))
+            telling = (scores.candidates[n] for n in numbers if fits[:, n].max() >= 1)
+            units = _without_question(reading, units, [i for told in telling for i in told])
+            found = _finding(reading, units, sections, scores.candidates[action], is_own)
+            before, after = (
+                _context(reading, units[0], ends.get(sections[0], -1)),
+                _reply(reading, units),
+            )
+            context = (*quoted(reading, before)[1], *quoted(reading, after)[1])
+            text, _ = quoted(reading, (*before, *units, *after))
+            findings.append(replace(found, text=text, context=context))
+            ends[sections[0]] = units[-1]
     return findings
+
+
+def _without_question(
+    reading: Reading, units: tuple[int, ...], telling: Container[int]
+) -> tuple[int, ...]:
+    """A passage without the question at its end, which leads on: "Friday, then. Can he swim?"."""
+    last = units[-1]
+    goes_on = len(units) > 1 and reading.units[units[-2]].turn == reading.units[last].turn
+    leads_on = goes_on and last not in telling and reading.is_question(last)
+    return units[:-1] if leads_on and not reading.values[last] else units
+
+
+def _context(reading: Reading, first: int, told: int) -> range:
+    """What was said right before a unit that is not understood alone: "I'll ask them".
+
+    ``told``: the last unit of what stands right above it.
+    """
+    start, words = first, 0
+    while start - 1 > told and leans(reading, start):
+        words += reading.units[start - 1].words
+        if words > _CONTEXT or reading.has(start - 1, "greet", "thanks"):
+            break
+        start -= 1
+    return range(start, first)
+
+
+def _reply(reading: Reading, units: Sequence[int]) -> range:
+    """How the next turn begins, where it settles, refuses or changes what a passage says."""
+    last, following = units[-1], reading.replies(units[-1])
+    if not following or last + 1 != following[0] or reading.has(last, "agree", "takes", "thanks"):
+        return range(0)
+    ends = (
+        i
+        for i in following[1:]
+        if reading.is_question(i) or spoken_words(reading, range(last + 1, i + 1)) > _REPLY
+    )
+    reply = range(last + 1, next(ends, following[-1] + 1))
+    kinds = {value.kind for i in units for value in reading.values[i]}
+    is_other = any(value.kind in kinds for i in reply for value in reading.values[i])
+    is_asking = reading.is_question(reply[0])
+    contrasts = not is_asking and any(reading.has(i, "contrasts") for i in reply)
+    settles = reading.has(reply[0], "agree", "takes", "no", "refuse")
+    return reply if is_other or contrasts or settles else range(0)
 
 
 def _exchanges(

@@ -252,7 +252,7 @@ class _Filler:
             span
             for source, findings in self.shown.items()
             for finding in findings * (source in sources)
-            for span in finding.evidence
+            for span in (*finding.evidence, *finding.context)
         ]
         held = {(span.utterance, n) for span in spans for n in range(span.start, span.end)}
         return bool(statement.evidence) and all(
@@ -363,7 +363,8 @@ def _stated(s: Statement) -> Entry:
 
 
 def _found(f: Finding) -> Entry:
-    return Entry(f.text, "dialogue", f.evidence, "quoted", (), f.owner, f.deadline)
+    places = (*f.evidence, *f.context)
+    return Entry(f.text, "dialogue", places, "quoted", (), f.owner, f.deadline)
 
 
 def _valued(places: Sequence[TypedValue]) -> Entry:

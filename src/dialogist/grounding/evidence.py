@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from dialogist.language.porter import stem_of
 from dialogist.language.quantities import may_hold, quantities
-from dialogist.language.tokens import FUNCTION_WORDS, folded, sentence_spans, tokens_of
+from dialogist.language.tokens import FUNCTION_WORDS, folded, sentence_spans, stem_of, tokens_of
 from dialogist.records import Dialogue, EvidenceSpan
 
 # Shares of a sentence's terms, by their rarity in the dialogue.

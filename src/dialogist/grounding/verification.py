@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from dialogist.language.people import NICKNAMES, SHORT_FORMS, has_names, name_mentions
-from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, Quantity, may_hold, quantities
-from dialogist.language.tokens import OPENERS, folded
+from dialogist.language.tokens import OPENERS, folded, stem_of
 from dialogist.records import Dialogue, Statement, Utterance, Verdict
 
 _DIGITS = re.compile(r"\d+")

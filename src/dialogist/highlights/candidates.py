@@ -37,6 +37,13 @@ _CORRECTS = re.compile(
 )
 # What is another value, too: "40 of it. No, let's start with 20.", "At her weight make it 600."
 _AMENDS = re.compile(r"(?i)(?:\w+\W+)?no,|.*\bmake (?:it|that) \w")
+# "I'll ask them", but not "I'll ask the vet if he can see it".
+_LEANS = re.compile(
+    r"(?i)(?:(?!\b(?:the|an?|my|your|our|his|her|their|\d\S*) \w).)*?\b(?:it|its|that|this|those"
+    r"|these|they|them|he|him|his|she|one|ones|there|so|then|both|same|other|another|instead|else)\b"
+    r"(?! \w+ing\b)"
+)
+_BRIEF, _ANSWER = 5, 8  # words of a clause that leans on the one before, and of an answer
 _OFFERING = ("offer", "want", "please", "commit", "imperative", "advise", "must", "instead")
 _SETTLING = ("agree", "no", "refuse", "takes")
 
@@ -156,6 +163,14 @@ def _exchange(
     is_told = is_bare and is_refusal and spoken_words(reading, reason) <= _REASON
     is_told = is_told and not any("?" in reading.units[i].text for i in reason)
     return proposal, (*reply, *reason) if is_told else reply
+
+
+def leans(reading: Reading, i: int) -> bool:
+    """Whether a unit is not understood without the one before it."""
+    unit, before = reading.units[i], reading.units[i - 1]
+    is_answer = i > 0 and before.turn != unit.turn and reading.is_question(i - 1)
+    is_brief = unit.words <= (_ANSWER if is_answer else _BRIEF)
+    return is_brief or _LEANS.match(unit.text) is not None
 
 
 def spoken_words(reading: Reading, units: Sequence[int]) -> int:

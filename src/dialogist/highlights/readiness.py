@@ -7,7 +7,6 @@ readers (corpus/verdicts).
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dialogist.highlights.candidates import leans
 from dialogist.highlights.section_network import Matrix, section_chances
 from dialogist.language.reading import reading_of
 from dialogist.records import Dialogue, EvidenceSpan
@@ -24,7 +24,7 @@ BUNDLED_READINESS = Path(__file__).parent.parent / "assets" / "highlights" / "re
 
 FEATURES = (
     "told", "precision", "missed", "outcome told", "done told", "decisions told", "actions told",
-    "words told", "values told", "short", "pointing", "quoted speakers", "speakers", "words said",
+    "words told", "values told", "short", "leaning", "quoted speakers", "speakers", "words said",
 )  # fmt: skip
 READY = 0.7
 """The chance from which on a summary is called ready."""
@@ -33,9 +33,6 @@ _LITTLE = 0.1  # what is expected at least: nothing is divided by less
 _UNKNOWN = 0.5
 _FEW = 4  # words of a clause that is hardly understood alone
 _COUNTED = ("clock", "day", "money", "count", "number")
-_POINTING = re.compile(
-    r"(?i)(?:it|that|this|they|he|she|them|those|these|there|one|so|then|and|but)\b"
-)
 
 
 class Readiness(NamedTuple):
@@ -78,6 +75,7 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
         [np.concatenate([letters[i] for i in units]).mean() >= _HELD for units in scores.candidates]
     )
     units = [i for i, marks in enumerate(letters) if marks.mean() >= _HELD]
+    known = set(units)
     likely = scores.of("told")
     sections = (scores.of(name) * likely for name in ("outcome", "done", "decisions", "actions"))
     values = [
@@ -92,7 +90,7 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
         _part_of([set(terms) for terms in reading.terms], units),
         _part_of(values, units),
         sum(reading.units[i].words < _FEW for i in units) / max(1, len(units)),
-        sum(_POINTING.match(reading.units[i].text) is not None for i in units) / max(1, len(units)),
+        sum(leans(reading, i) for i in units if i - 1 not in known) / max(1, len(units)),
         _part_of([{unit.speaker} for unit in reading.units], units),
         len(dialogue.speakers),
         math.log1p(sum(unit.words for unit in reading.units)),

@@ -20,10 +20,9 @@ from typing import NamedTuple
 from dialogist.language.cues import cues_in, words_and_marks
 from dialogist.language.detection import language_of
 from dialogist.language.people import DAYS, MONTHS
-from dialogist.language.porter import stem_of
 from dialogist.language.quantities import HALF_DAY, may_hold, quantities
 from dialogist.language.speech import blanked, disfluencies, spoken_roles
-from dialogist.language.tokens import ENGLISH, FUNCTION_WORDS, sentence_spans, word_set
+from dialogist.language.tokens import ENGLISH, FUNCTION_WORDS, sentence_spans, stem_of, word_set
 from dialogist.records import Dialogue
 
 SPOKEN = word_set(ENGLISH["conversation"])

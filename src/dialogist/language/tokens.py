@@ -3,8 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from snowballstemmer import stemmer
 
 # Lists of words, and counts of things, written as text.
 
@@ -140,6 +143,25 @@ IRREGULAR = {
     form: base for base, *forms in map(str.split, ENGLISH["irregular"].split("|")) for form in forms
 }
 """Form -> base form of irregular words; one of several words that mean the same -> the first."""
+_SHORTEST, _LONGEST = 3, 40  # letters of a word with a stem; a longer row of them is none
+
+
+@lru_cache(1 << 13)
+def stem_of(word: str) -> str:
+    """The stem of a lower-cased word: Porter's (1980), of its base form where it is irregular."""
+    stem = _porter(word)
+    return _STEMS.get(stem, stem) if len(word) >= _SHORTEST else _porter(IRREGULAR.get(word, word))
+
+
+def _porter(word: str) -> str:
+    is_word = _SHORTEST <= len(word) <= _LONGEST
+    return (
+        stemmer("porter").stemWord(word) if is_word else word
+    )  # a new one: no two threads share it
+
+
+# By stems: "purchases" is no form in the list, but its stem is that of one.
+_STEMS = {_porter(form): _porter(base) for form, base in IRREGULAR.items()}
 
 
 # A small rule-based sentence splitter for English and Chinese; lossless up to white space.
