@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from dialogist.language.tokens import stem_of
 
-FORMS = """go went gone going goes | buy bought buys purchases | child children | die died dies dying
+FORMS = """
+go went gone going goes | buy bought buys purchases | child children | die died dies dying
 book books booked booking | photo pics photograph | want wanna wants | try tried tries trying"""
 
 
-@pytest.mark.parametrize("forms", FORMS.replace("\n", "|").split("|"))
+@pytest.mark.parametrize("forms", FORMS.strip().replace("\n", "|").split("|"))
 def test_forms_of_one_word_have_one_stem(forms):
     assert len(set(map(stem_of, forms.split()))) == 1
 

@@ -169,7 +169,8 @@ def leans(reading: Reading, i: int) -> bool:
     """Whether a unit is not understood without the one before it."""
     unit, before = reading.units[i], reading.units[i - 1]
     is_answer = i > 0 and before.turn != unit.turn and reading.is_question(i - 1)
-    is_brief = unit.words <= (_ANSWER if is_answer else _BRIEF)
+    is_asking = unit.words >= _SHORTEST_QUESTION and "?" in unit.text
+    is_brief = unit.words <= (_ANSWER if is_answer else _BRIEF) and not is_asking
     return is_brief or _LEANS.match(unit.text) is not None
 
 
