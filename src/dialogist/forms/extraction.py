@@ -44,8 +44,8 @@ _OWN = 0.5  # the chance from which on the first who speaks does what is promise
 class Finding:
     """What a dialogue says for a section: a quote, and where it stands.
 
-    ``sections``: those it fits, the best first. ``context``: where the words stand that ``text``
-    begins with, since the rest is not understood without them. Of an action ``owner`` is a speaker
+    ``sections``: those it fits, the best first. ``context``: where the words of ``text`` stand
+    that led to it, and of the reply to it. Of an action ``owner`` is a speaker
     as the dialogue writes him, or empty, and ``deadline`` a phrase of what was said.
     """
 
@@ -96,7 +96,7 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
             context = (*quoted(reading, before)[1], *quoted(reading, after)[1])
             text, _ = quoted(reading, (*before, *units, *after))
             findings.append(replace(found, text=text, context=context))
-            ends[sections[0]] = units[-1]
+            ends[sections[0]] = (*units, *after)[-1]
     return findings
 
 
@@ -128,6 +128,8 @@ def _reply(reading: Reading, units: Sequence[int]) -> range:
     """How the next turn begins, where it settles, refuses or changes what a passage says."""
     last, following = units[-1], reading.replies(units[-1])
     if not following or last + 1 != following[0] or reading.has(last, "agree", "takes", "thanks"):
+        return range(0)
+    if reading.units[following[0]].words > _CONTEXT:
         return range(0)
     ends = (
         i

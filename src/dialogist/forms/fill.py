@@ -247,12 +247,14 @@ class _Filler:
 
         Of what a writer wrote, only plans: a history is no plan, but may tell more than a quote.
         """
-        sources = SECTIONS if statement.verdict == "quoted" else _PLANS
+        is_quote = statement.verdict == "quoted"
+        sources = SECTIONS if is_quote else _PLANS
+        is_rest = is_quote and not statement.section  # of a history nothing is lost
         spans = [
             span
             for source, findings in self.shown.items()
             for finding in findings * (source in sources)
-            for span in (*finding.evidence, *finding.context)
+            for span in (*finding.evidence, *finding.context * is_rest)
         ]
         held = {(span.utterance, n) for span in spans for n in range(span.start, span.end)}
         return bool(statement.evidence) and all(
@@ -376,7 +378,7 @@ def _valued(places: Sequence[TypedValue]) -> Entry:
 
 _Escape: TypeAlias = Callable[[str], str]
 
-_SHOWN = 3  # utterances named behind an entry; JSON has all
+_SHOWN = 9  # utterances named behind an entry; JSON has all
 _SEVERAL = "the dialogue has several"
 _LINES = ("field", "headline", "title", "speakers", "profile")
 """Sources of sections that are one line."""

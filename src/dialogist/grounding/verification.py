@@ -78,7 +78,8 @@ class SureRules:
         for name in name_mentions(statement):
             for word in name.words:
                 known = {word, *NICKNAMES.get(word, ()), *SHORT_FORMS.get(word, ())}
-                stems = {stem_of(k.removesuffix("'s").removesuffix("’s")) for k in known}
+                bare = {k.removesuffix("'s").removesuffix("’s") for k in known}
+                stems = bare | set(map(stem_of, bare))  # the stem of "delroy" is "delroi"
                 if word in OPENERS or not word.isalpha():
                     continue
                 if not any(stem and stem in self._letters for stem in stems):

@@ -372,7 +372,7 @@ _PHRASE = re.compile(
     rf")(?:{_WHEN.replace('then|', '')})|at (?:about |around )?{_CLOCK}(?= ?[.,;!?]|$| (?:on|"
     rf"tomorrow|today|tonight|then|for|with|and|to)\b)(?: (?:tomorrow|today|tonight|sharp))?|as "
     rf"soon as possible|a\.?s\.?a\.?p\b|right away|straight away|immediately|at once|by (?:next "
-    rf"time|return))(?![\w-]|['’]s\b)"
+    rf"time|return))(?![\w-])"
 )
 _LEADING = re.compile(
     r"(?:(?:no later than|by|before|until|till|on|at|about|around|the latest) )*", re.I
