@@ -282,7 +282,7 @@ def test_an_own_form_is_checked_filled_in_stored_and_chosen(chromium, service, s
 
 @pytest.mark.parametrize(
     ("talk", "form", "most"),
-    [("jacket", "", 450), ("jacket", "ticket", 450), ("router", "call", 1400)],
+    [("jacket", "", 450), ("jacket", "ticket", 520), ("router", "call", 1400)],
 )
 def test_a_summary_fits_its_screens(chromium, service, talk, form, most):
     """At a width of 1280: its height, what is sent in all, and nothing moves once it is drawn."""

@@ -141,7 +141,7 @@ def _reply(reading: Reading, units: Sequence[int]) -> range:
     is_other = any(value.kind in kinds for i in reply for value in reading.values[i])
     is_asking = reading.is_question(reply[0])
     contrasts = not is_asking and any(reading.has(i, "contrasts") for i in reply)
-    settles = reading.has(reply[0], "agree", "takes", "no", "refuse")
+    settles = reading.has(reply[0], "agree", "takes", "refuse")
     return reply if is_other or contrasts or settles else range(0)
 
 
