@@ -44,9 +44,9 @@ _OWN = 0.5  # the chance from which on the first who speaks does what is promise
 class Finding:
     """What a dialogue says for a section: a quote, and where it stands.
 
-    ``sections``: those it fits, the best first. ``context``: where the words of ``text`` stand
-    that led to it, and of the reply to it. Of an action ``owner`` is a speaker
-    as the dialogue writes him, or empty, and ``deadline`` a phrase of what was said.
+    ``sections``: those it fits, the best first. ``context``: where the words of ``text`` stand that
+    led to it, and those of the reply to it. Of an action ``owner`` is a speaker as the dialogue
+    writes him, or empty, and ``deadline`` a phrase of what was said.
     """
 
     text: str
@@ -89,10 +89,8 @@ def extract(dialogue: Dialogue) -> Sequence[Finding]:
             telling = (scores.candidates[n] for n in numbers if fits[:, n].max() >= 1)
             units = _without_question(reading, units, [i for told in telling for i in told])
             found = _finding(reading, units, sections, scores.candidates[action], is_own)
-            before, after = (
-                _context(reading, units[0], ends.get(sections[0], -1)),
-                _reply(reading, units),
-            )
+            before = _context(reading, units[0], ends.get(sections[0], -1))
+            after = _reply(reading, units)
             context = (*quoted(reading, before)[1], *quoted(reading, after)[1])
             text, _ = quoted(reading, (*before, *units, *after))
             findings.append(replace(found, text=text, context=context))
@@ -127,9 +125,8 @@ def _context(reading: Reading, first: int, told: int) -> range:
 def _reply(reading: Reading, units: Sequence[int]) -> range:
     """How the next turn begins, where it settles, refuses or changes what a passage says."""
     last, following = units[-1], reading.replies(units[-1])
-    if not following or last + 1 != following[0] or reading.has(last, "agree", "takes", "thanks"):
-        return range(0)
-    if reading.units[following[0]].words > _CONTEXT:
+    is_next = bool(following) and following[0] == last + 1
+    if not is_next or reading.has(last, "agree", "takes", "thanks"):
         return range(0)
     ends = (
         i
@@ -137,12 +134,14 @@ def _reply(reading: Reading, units: Sequence[int]) -> range:
         if reading.is_question(i) or spoken_words(reading, range(last + 1, i + 1)) > _REPLY
     )
     reply = range(last + 1, next(ends, following[-1] + 1))
-    kinds = {value.kind for i in units for value in reading.values[i]}
-    is_other = any(value.kind in kinds for i in reply for value in reading.values[i])
+    said = {(value.kind, value.value) for i in units for value in reading.values[i]}
+    named = {(value.kind, value.value) for i in reply for value in reading.values[i]} - said
+    changes = not {kind for kind, _ in named}.isdisjoint(kind for kind, _ in said)
     is_asking = reading.is_question(reply[0])
     contrasts = not is_asking and any(reading.has(i, "contrasts") for i in reply)
     settles = reading.has(reply[0], "agree", "takes", "refuse")
-    return reply if is_other or contrasts or settles else range(0)
+    is_short = reading.units[reply[0]].words <= _CONTEXT
+    return reply if is_short and (changes or contrasts or settles) else range(0)
 
 
 def _exchanges(
