@@ -7,7 +7,7 @@ import pytest
 from dialogist.forms.extraction import extract
 from dialogist.highlights.writer import Highlights
 from dialogist.language.reading import Reading, clause_spans
-from dialogist.language.speech import blanked, disfluencies
+from dialogist.language.speech import blanked, disfluencies, spoken_roles
 from dialogist.records import Dialogue, SummaryOptions, Utterance
 
 CALL = (
@@ -68,6 +68,12 @@ def test_the_issue_is_the_customers() -> None:
 def test_people_with_names_have_no_role() -> None:
     reading = Reading(dialogue("Ann"))
     assert reading.shown("Ann 1") == "Ann 1"
+
+
+def test_a_few_words_tell_no_role() -> None:
+    """The likelier one by far would be wrong here."""
+    said = {"A": "Hi there", "B": "My router broke, can you send one?"}
+    assert spoken_roles(said) == {}
 
 
 def test_turns_without_marks_are_cut() -> None:

@@ -68,7 +68,8 @@ PAIRS = ((0, 1), (1, 0), (2, 3), (3, 2), (4, 4))
 """Two of them, by their numbers."""
 
 _WEIGHTS = Path(__file__).parents[1] / "assets" / "language" / "roles.txt"
-_LEAST = 0.6  # the chance from which on a role is told
+# The chance from which on a role is told; of fewer known words, 1 in 20 would be wrong from 0.6 on.
+_LEAST, _FEW_WORDS, _LEAST_OF_FEW = 0.6, 20, 0.8
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -109,8 +110,11 @@ def spoken_roles(said: Mapping[str, str]) -> dict[str, str]:
     """What two speakers are, by all that each says; empty where unsure, or of more than two."""
     if len(said) != len(PAIRS[0]):
         return {}
-    chances = role_weights().chances(list(said.values()))
+    model = role_weights()
+    chances = model.chances(list(said.values()))
     best = PAIRS[int(chances.argmax())]
-    if chances.max() < _LEAST or not SPOKEN_ROLES[best[0]]:
+    words = min(len(model.words(text) & model.rows.keys()) for text in said.values())
+    least = _LEAST if words >= _FEW_WORDS else _LEAST_OF_FEW
+    if chances.max() < least or not SPOKEN_ROLES[best[0]]:
         return {}
     return {name: SPOKEN_ROLES[n] for name, n in zip(said, best, strict=True)}
