@@ -37,6 +37,7 @@ def reading_of(*turns: str) -> Reading:
                 "and it comes on friday",
             ],
         ),
+        (".5 mg of it. -5 degrees. - 20 euros.", [".5 mg of it.", "-5 degrees.", "20 euros."]),
         ("  ...  ", []),
         ("", []),
     ],

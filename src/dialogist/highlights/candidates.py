@@ -27,7 +27,7 @@ _EXCLAIMS = re.compile(r"(?i)(?:oh|ah|uh)[, ]+(?:no|dear)\b")  # it refuses noth
 _OPENING = re.compile(
     r"(?i)(?:(?:(?:oh(?![, ]+no\b)|ah|um+|uh+|er|hm+|ugh|so(?! (?:far|much|many|long|that)\b)|and"
     r"|but|then|also)[,.!… ]+|(?:well|wow|hey|hi+|hello|haha|lol|yo|omg|listen|look|thanks"
-    r"|thank you|great|perfect)[,.!…]+ *))+(?=[\w\"“$€£]\S* *\S)"
+    r"|thank you|great|perfect)[,.!…]+ *))+(?<! \.)(?=[\w\"“$€£]\S* *\S)"
 )
 # "Credit it, please. No wait, the bank."
 _CORRECTS = re.compile(

@@ -205,6 +205,7 @@ _LEAST = 3  # words on each side of a cut
 _LOOK = 600  # characters on each side that are looked at
 _UNMARKED_LOOK = 80  # before a cut without marks: "since Monday" binds what is near
 _BETWEEN = " .,;-–—"
+_SIGNS = (".", "-", "–")  # ".5 mg", "-5 degrees"
 _RUN = re.compile(r"\S{80,}|\s{80,}")  # attachments: rules read what is around them
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff]")
 
@@ -221,8 +222,9 @@ def clause_spans(shown: str, text: str = "") -> Iterator[tuple[int, int]]:
     is_marked = _MARKED.search(shown) or shown.count(" ") < _FEWEST
     joints, look = (_JOINT, _LOOK) if is_marked else (_UNMARKED, _UNMARKED_LOOK)
     for start, end in sentence_spans(shown):
-        while start < end and text[start] in _BETWEEN:
-            start += 1
+        said = text[start:end].lstrip(_BETWEEN)
+        lead = text[start : end - len(said)]
+        start += len(lead) - (said[:1].isdigit() and lead.endswith(_SIGNS) and lead[-2:-1] in " ")
         place = start
         for joint in joints.finditer(text, start, end):
             left = text[max(place, joint.start() - look) : joint.start()]
