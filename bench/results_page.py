@@ -91,12 +91,13 @@ def verifier() -> Iterator[str]:
 
 
 READ = {
+    "turns": "whole turns, as today",
     "long": "long, of clauses",
     "medium": "of 44% of the words",
     "fresh-long": "long, of hard dialogues",
     "fresh-medium": "of 44%, of hard dialogues",
-    "hard-turns": "whole turns, of the same",
-    "fresh-turns": "whole turns, of others",
+    "hard-turns": "whole turns, of hard dialogues",
+    "fresh-turns": "whole turns, of other hard ones",
 }
 """Sets of verdicts, and what they are called."""
 

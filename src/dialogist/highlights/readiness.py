@@ -25,6 +25,7 @@ BUNDLED_READINESS = Path(__file__).parent.parent / "assets" / "highlights" / "re
 FEATURES = (
     "told", "precision", "missed", "outcome told", "done told", "decisions told", "actions told",
     "words told", "values told", "short", "leaning", "quoted speakers", "speakers", "words said",
+    "issue", "outcome",
 )  # fmt: skip
 READY = 0.7
 """The chance from which on a summary is called ready."""
@@ -94,6 +95,7 @@ def readiness_features(dialogue: Dialogue, evidence: Sequence[EvidenceSpan]) -> 
         _part_of([{unit.speaker} for unit in reading.units], units),
         len(dialogue.speakers),
         math.log1p(sum(unit.words for unit in reading.units)),
+        *(float((scores.of(name) * held).max()) for name in ("issue", "outcome")),
     ]
 
 
