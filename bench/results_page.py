@@ -92,14 +92,11 @@ def verifier() -> Iterator[str]:
 
 READ = {
     "turns": "whole turns, as today",
-    "long": "long, of clauses",
-    "medium": "of 44% of the words",
-    "fresh-long": "long, of hard dialogues",
-    "fresh-medium": "of 44%, of hard dialogues",
+    "long": "clauses, before",
     "hard-turns": "whole turns, of hard dialogues",
     "fresh-turns": "whole turns, of other hard ones",
 }
-"""Sets of verdicts, and what they are called."""
+"""Some sets of verdicts, and what they are called."""
 
 
 def readiness() -> Iterator[str]:
