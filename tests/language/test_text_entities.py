@@ -26,9 +26,9 @@ VALUES = {
         "See you at {}.|It was {} I think|约在{}吧|{}, then",
     ),
     "AMOUNT": (
-        "$99|$1,250.50|£80|15 pounds|€75|¥300|20 dollars|15 euros|40 USD|US$12|twenty-five dollars|"
-        "three hundred and fifty yuan|two thousand dollars|$3 million|80元|50块钱|"
-        "9.5元|三百块|3万元",
+        "$99|$1,250.50|£80|15 pounds|74 pounds and 20 pence|€75|¥300|20 dollars|15 euros|40 USD|"
+        "US$12|twenty-five dollars|three hundred and fifty yuan|two thousand dollars|"
+        "$3 million|80元|50块钱|9.5元|三百块|3万元",
         "That makes {}.|I paid {} for it|一共{}。|退{}给您",
     ),
     "EMAIL": (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dialogist.forms.form_file import FIELD_TYPES, FieldType, FormSection
-from dialogist.language.entities import find_entities
+from dialogist.language.entities import PLATE, find_entities
 from dialogist.language.quantities import whens_in
 from dialogist.language.reading import reading_of
 from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS
@@ -52,7 +52,9 @@ _CODE = re.compile(
     r"(?<![\w.:/$€£-])(?:\d{2,}(?: \d{2,})+|(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-"
     r"[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
 )
-_PLATE = re.compile(r"(?<![\w-])[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}(?![\w-])")
+_PLATE = re.compile(
+    rf"(?<![\w-])(?:{PLATE}|(?-i:[A-ZÄÖÜ]{{1,3}}[ -][A-Z]{{1,3}} ?\d{{1,4}}))(?![\w-])"
+)
 _PHONE_DIGITS = 7
 _OTHER = re.compile(
     r"(?i)\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|pin|"
@@ -204,7 +206,8 @@ class Values:
                 continue  # "No, I paid 319" corrects no number of an order
             is_typed = any(v.start < value.end and value.start < v.end for v in typed
                            if v.utterance == number)  # fmt: skip
-            if not is_typed and digits > 2 and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
+            enough = digits >= (2 if form is _PLATE else 3)
+            if not is_typed and enough and (asked[0] != "phone" or digits >= _PHONE_DIGITS):
                 yield value
 
     def _judged(self, value: TypedValue) -> TypedValue | None:

@@ -254,7 +254,7 @@ _PLATE_CUE = (
     r"(?:(?:licen[cs]e|number|registration|car) plates?|plates?|registration|reg|vehicle|van|"
     r"car)(?![a-z])|车牌"
 )
-_PLATE = (
+PLATE = (
     r"(?-i:[A-Z]{1,3}[ -]?[0-9]{1,4}(?:[ -]?[A-Z]{1,3})?|"
     r"[0-9]{1,4}[ -]?[A-Z]{2,3}(?:[ -]?[0-9]{1,4})?)"
     r"|[a-z]{1,3}-?[0-9]{2,4}-?[a-z]{0,3}|[a-z]{2}[0-9]{2} [a-z]{3}"
@@ -288,11 +288,12 @@ _CURRENCY = (
 # "15 pounds back", not "5 pounds of flour", "lost 15 pounds".
 _NO_WEIGHT = r"(?<!weigh )(?<!weighs )(?<!weighed )(?<!weighing )(?<!lost )(?<!gained )"
 _POUNDS = r"pounds?(?![a-z]| (?:of|lighter|heavier|over|under|per)\b)"
+_AND_CENTS = r"(?: (?:and )?[0-9]{1,2} ?(?:cents?|pence)(?![a-z]))?"
 _AMOUNTS = (
     rf"(?:us|hk|nt|[ac])?[$€£¥￥₹][ ]?{_AMOUNT_NUMBER}{_SCALE}",
     rf"(?:usd|eur|gbp|cny|rmb|jpy|chf)[ ]?{_AMOUNT_NUMBER}{_SCALE}",
-    rf"{_AMOUNT_NUMBER}{_SCALE}[ ]?(?:{_CURRENCY}|[€£])",
-    rf"{_NO_WEIGHT}{_AMOUNT_NUMBER}{_SCALE}[ ]?{_POUNDS}",
+    rf"{_AMOUNT_NUMBER}{_SCALE}[ ]?(?:{_CURRENCY}|[€£]){_AND_CENTS}",
+    rf"{_NO_WEIGHT}{_AMOUNT_NUMBER}{_SCALE}[ ]?{_POUNDS}{_AND_CENTS}",
 )
 _SPOKEN = rf"{_WORD_NUMBER}(?:[ -](?:and )?(?:{_WORD_NUMBER}|{_MANY})){{0,7}} "
 _SPOKEN_AMOUNT = rf"{_SPOKEN}(?:{_CURRENCY})|{_NO_WEIGHT}{_SPOKEN}{_POUNDS}"
@@ -365,7 +366,7 @@ RULES = (
     ),
     _after("TRIP", f"(?:{_TRIP_CUE}){_NUMBER}", _CODE, _has_digits(2)),
     _after("TRIP", _TRIP_CUE, r"(?-i:[GDCZTKYL][0-9]{1,4})"),
-    _after("PLATE_NUM", _PLATE_CUE, f"{_PLATE}|{_HAN_PLATE}", _is_plate, _NEAR),
+    _after("PLATE_NUM", _PLATE_CUE, f"{PLATE}|{_HAN_PLATE}", _is_plate, _NEAR),
     _after("ID", f"(?:{_ID_CUE}){_NUMBER}", _CODE, _has_digits(3)),
     _after("ORDER", f"(?:{_ORDER_CUE}){_NUMBER}", _CODE, _has_digits(3)),
     _plain("CARD", _CARD, is_card),
