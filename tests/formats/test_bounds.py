@@ -75,6 +75,7 @@ ATTACKS = {
     "attributions": lambda n: MAIL + "\n" + "On 3 May 2024 Ann wrote:\n\n" * n,
     "quoted lines": lambda n: MAIL + "\nhi\n" + "".join(f"> {i} is said\n" for i in range(n)),
     "answers between": lambda n: MAIL + "\n" + "> why?\nso\n" * n,
+    "blockquotes": lambda n: MAIL + "Content-Type: text/html\n\n" + "<blockquote type=cite>x" * n,
     "mailbox": lambda n: f"From a@b.c Mon Jan 01 09:00:00 2024\n{MAIL}\nhi\n\n" * n,
     "nested mailbox": lambda n: (
         "From a@b.c Mon Jan 01 09:00:00 2024\n"

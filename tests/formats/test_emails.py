@@ -1,5 +1,7 @@
 """E-mails and threads of them become conversations of their senders, in the order of time."""
 
+import time
+
 import pytest
 
 from dialogist.formats import detect_format
@@ -125,6 +127,37 @@ def test_threads(read, text, turns):
     assert detect_format(text.encode()) == "email"
     (dialogue,) = read(text, "thread.txt")
     assert [(turn.speaker, turn.text) for turn in dialogue.utterances] == turns
+
+
+MAIL = "From: Ann <ann@x.com>\nDate: Tue, 5 Mar 2024 10:00:00 +0000\nSubject: Re: x\n"
+HTML = f"{MAIL}MIME-Version: 1.0\nContent-Type: text/html\n\n<div>A</div>"
+WROTE = "On Mon, 4 Mar 2024 at 16:00 Bo <bo@x.com> wrote:"
+NESTED = f"{MAIL}\nA\n\n{WROTE}\n> Q\n>\n> {WROTE.replace('4', '3').replace('Bo', 'Ann')}\n>> P\n"
+WRITTEN = (
+    "Am Mo., 4. März 2024 um 16:00 Uhr schrieb Bo <bo@x.de>:",
+    "El lun, 4 mar 2024 a las 16:00, Bo (<bo@x.es>) escribió:",
+    "Op ma 4 mrt 2024 om 16:00 schreef Bo <bo@x.nl>:",
+    "Em seg., 4 de mar. de 2024 às 16:00, Bo <bo@x.pt> escreveu:",
+)
+HEADS = "<b>From:</b> Bo<br><b>Sent:</b> Monday, March 4, 2024 4:00 PM<br><b>Subject:</b> x"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *((f"{MAIL}\nA\n\n{line}\n> Q\n", ["Bo: Q", "Ann: A"]) for line in WRITTEN),
+        (NESTED, ["Ann: P", "Bo: Q", "Ann: A"]),
+        (f"{NESTED}\n-- \nAnn Lee\n", ["Ann: P", "Bo: Q", "Ann: A"]),
+        (f'{HTML}{WROTE}<blockquote class="gmail_quote">Q</blockquote>', ["Bo: Q", "Ann: A"]),
+        (f'{HTML}<blockquote type="cite">{WROTE}<p>Q', ["Bo: Q", "Ann: A"]),
+        (f'{HTML}<div id="divRplyFwdMsg">{HEADS}</div><p>Q</p>', ["Bo: Q", "Ann: A"]),
+        (f"{HTML}<blockquote>your words</blockquote>", ["Ann: A\n\nyour words"]),
+    ],
+)
+def test_what_is_quoted_comes_before_its_answer(read, text, said):
+    (dialogue,) = read(text, "mail.eml")
+    assert [f"{u.speaker}: {u.text}" for u in dialogue.utterances] == said
+    assert [time.gmtime(u.start).tm_mday for u in dialogue.utterances] == [3, 4, 5][-len(said) :]
 
 
 @pytest.mark.parametrize(

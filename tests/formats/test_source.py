@@ -170,6 +170,7 @@ RUSSIAN = "Анна: Привет, как дела?\nБорис: Хорошо, �
         (GERMAN, "cp1252"),
         ("Ann: That is £42.80\nBob: It’s fine – thanks\n", "cp1252"),
         (CHINESE, "gb18030"),
+        ("アンナ: 配送はいつですか?\n店員: 明日です。\nアンナ: はい。\n", "cp932"),
         (RUSSIAN, "cp1251"),
         ("Agnieszka: Cześć, jak się masz? Zażółć gęślą jaźń\nŁukasz: Dobrze\n", "cp1250"),
         ("Ann: hi\nBob: höh £5\nAnn: bye\n", "utf-16-le"),

@@ -18,8 +18,8 @@ from dialogist.language.tokens import listed, word_set
 _TAGS = "|".join(listed(LISTS["html first"]))
 _FIRST = re.compile(rf"\s*<(?:!doctype|!--|(?:{_TAGS})(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|span|strong|a|b|em|i|td|h[1-6])\s*>", re.IGNORECASE)
-_DROPPED, _BLOCKS, _VOID, _QUOTES = (
-    word_set(LISTS[f"html {kind}"]) for kind in ("dropped", "blocks", "void", "quotes")
+_DROPPED, _BLOCKS, _VOID, _QUOTES, _NAMELESS = (
+    word_set(LISTS[f"html {kind}"]) for kind in ("dropped", "blocks", "void", "quotes", "nameless")
 )
 _LONGEST = 1 << 20
 _TOKEN = re.compile(
@@ -28,7 +28,8 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
-TIME_MARK, END_MARK = "\x01", "\x04"
+TIME_MARK, END_MARK, QUOTE_MARK = "\x01", "\x04", "\x05"
+DEEPEST = 20  # quotes within quotes
 # "Best regards," and at most so many short lines below; "-- "; "Sent from my phone".
 _MOST_BELOW, _FURTHEST, _WIDEST = 8, 30, 80
 _ATTRIBUTION, _CLOSING, _SENT_FROM = line_patterns("quoted_below", "closing", "sent_from")
@@ -77,15 +78,19 @@ def from_html(text: str, marks: Mapping[str, str] = MappingProxyType({})) -> str
     """The text of HTML, a line for each block.
 
     ``marks``: what to put before elements of a class or name; `END_MARK` stands behind them.
+    With a `QUOTE_MARK` the mail that this one replies to stays, its lines behind ``>``.
     """
-    lines = (" ".join(line.split()) for line in "".join(_pieces(text, marks)).split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    pieces = "".join(_pieces(text.replace(QUOTE_MARK, ""), marks)).split("\n")
+    lines = "\n".join(" ".join(piece.split()) for piece in pieces)
+    above, *parts = re.sub(r"\n{3,}", "\n\n", lines).strip().split(QUOTE_MARK)
+    return above + "".join(part[2:].replace("\n", "\n" + ">" * int(part[:2])) for part in parts)
 
 
 def _pieces(text: str, marks: Mapping[str, str]) -> Iterator[str]:
     """What people read, a line end for each block; linear, unlike the library's parser."""
     text = _COMMENT.sub("", text) if "-->" in text else text
     skipped, marked, depth, position = "", "", 0, 0  # elements left out or marked; how often open
+    dropped, levels = _NAMELESS if QUOTE_MARK in marks.values() else _QUOTES, [0]  # of open quotes
     for tag in _TOKEN.finditer(text):
         if not skipped:
             yield html.unescape(text[position : tag.start()])
@@ -96,11 +101,18 @@ def _pieces(text: str, marks: Mapping[str, str]) -> Iterator[str]:
             if not depth:
                 yield f"\n{END_MARK}" if marked else ""
                 skipped = marked = ""
+        elif QUOTE_MARK in (mark := marks.get(name, "")) and not skipped:
+            before = levels[-1]
+            if not closes:
+                levels.append(min(before + _is_quote(name, tag), DEEPEST))
+            elif len(levels) > 1:
+                levels.pop()
+            yield "\n" if levels[-1] == before else f"\n{mark}{levels[-1]:02}\n"
         elif skipped or closes or name in _VOID:
             yield "\n" if name in _BLOCKS and not skipped else ""
-        elif name in _DROPPED or _is_quote(name, tag):
+        elif name in _DROPPED or _is_quote(name, tag, dropped):
             skipped, marked, depth = name, "", 1
-        elif marks and not marked and (mark := _mark_of(name, tag, marks)):
+        elif marks and (mark := _mark_of(name, tag, marks)) and (not marked or mark == END_MARK):
             title = html.unescape(_attributes(tag).get("title", "")) if mark == TIME_MARK else ""
             yield f"\n{mark}{title}"
             skipped, marked, depth = (name if title else ""), name, 1
@@ -119,12 +131,12 @@ def _mark_of(name: str, tag: re.Match[str], marks: Mapping[str, str]) -> str:
     return next((marks[each] for each in (name, *classes) if each in marks), "")
 
 
-def _is_quote(name: str, tag: re.Match[str]) -> bool:
+def _is_quote(name: str, tag: re.Match[str], names: frozenset[str] = _QUOTES) -> bool:
     """Whether an element is the mail that this one replies to, as mail programs mark it."""
     given = {key: value.lower() for key, value in _attributes(tag).items()}
     if name == "blockquote":
         return given.get("type") == "cite" or "gmail_quote" in given.get("class", "")
-    return not _QUOTES.isdisjoint((*given.get("class", "").split(), given.get("id", "")))
+    return not names.isdisjoint((*given.get("class", "").split(), given.get("id", "")))
 
 
 LARGEST_ARCHIVE = 1 << 28

@@ -12,14 +12,14 @@ from email.policy import Compat32
 from itertools import groupby
 from typing import NamedTuple
 
-from dialogist.formats.documents import from_html, without_signature
+from dialogist.formats.documents import DEEPEST, QUOTE_MARK, from_html, without_signature
 from dialogist.formats.moments import LISTS, line_patterns, times_of_stamps
 from dialogist.formats.read_options import Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source, SourceLine
 from dialogist.formats.speaker_lines import has_speakers, is_heading
 from dialogist.language.roles import role_of
 from dialogist.language.tokens import listed
-from dialogist.records import Dialogue, Utterance
+from dialogist.records import FIRST_INSTANT, Dialogue, Utterance
 
 _KINDS = ("from", "date", "subject", "other")
 _KEYS = {word: kind for kind in _KINDS for word in listed(LISTS[f"mail {kind}"])}
@@ -35,7 +35,6 @@ _MOST_FIELDS = 200  # lines of headers
 _LONGEST_HEADER = 1 << 13  # characters that are parsed: what the package does grows with the square
 _MULTIPART = re.compile(r"content-type:\s*multipart/", re.IGNORECASE)
 _MOST_MULTIPARTS = 50
-_DEEPEST = 20  # quotes within quotes
 _WINDOW = 5  # words that say where a quoted line comes from
 _ID = re.compile(r"<[^<>\s]{1,300}>")
 
@@ -185,7 +184,7 @@ def _body(mail: Message, report: ProblemReporter) -> str:
         if part.get_filename() or part.get_content_maintype() != "text":
             report.leave_out("attachments")
         elif part.get_content_subtype() == "html":
-            pages.append(from_html(_decoded(part)))
+            pages.append(from_html(_decoded(part), {"blockquote": QUOTE_MARK}))
         else:
             plain.append(_decoded(part))
     return "\n".join(plain or pages)
@@ -251,7 +250,7 @@ def _head_at(lines: Sequence[str], start: int) -> tuple[_Mail | None, int]:
     if not sender or len(fields) < 2 or not ("date" in fields or "@" in sender):
         return None, end
     is_reply = bool(_REPLY.match(fields.get("subject", "")))
-    return _Mail(sender, times_of_stamps([fields.get("date", "")])[0], is_reply, []), end
+    return _Mail(sender, _moment(fields.get("date", "")), is_reply, []), end
 
 
 def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
@@ -259,8 +258,14 @@ def _attribution(lines: Sequence[str], number: int) -> tuple[_Mail, int] | None:
     for end in (number + 1, number + 2):
         line = " ".join(part[:_LONGEST].strip() for part in lines[number:end])
         if _SAYS_WROTE.search(line) and (match := _ATTRIBUTION.fullmatch(line)):
-            return _Mail(match["name"], times_of_stamps([match["date"]])[0], False, []), end
+            return _Mail(match["name"], _moment(match["date"]), False, []), end
     return None
+
+
+def _moment(stamp: str) -> float | None:
+    """When a mail was sent; a time of a day that is not known says nothing beside others."""
+    seconds = times_of_stamps([stamp])[0]
+    return seconds if seconds and seconds >= FIRST_INSTANT else None
 
 
 def _in_order(mails: list[_Mail]) -> list[_Mail]:
@@ -280,7 +285,7 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
     """What a mail says and what it quotes, in the order of time."""
     parts: list[_Part] = []
     author: _Mail | None = None
-    runs = groupby(mail.lines, lambda line: depth < _DEEPEST and line.lstrip().startswith(">"))
+    runs = groupby(mail.lines, lambda line: depth < DEEPEST and line.lstrip().startswith(">"))
     for is_quoted, run in runs:
         lines = list(run)
         if is_quoted:
@@ -296,8 +301,9 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
                 break
         if any(line.strip() for line in lines):
             parts.append(_Part(mail, lines, depth > 0, bool(parts)))
-    if [n for n, part in enumerate(parts) if part.mail.sender == mail.sender] == [0]:
-        # The answer stands above what it answers.
+    own = ((n, "\n".join(["", *part.lines])) for n, part in enumerate(parts) if part.mail is mail)
+    if [n for n, text in own if n == 0 or without_signature(text).strip()] == [0]:
+        # The answer, but for a signature, stands above what it answers.
         parts.append(parts.pop(0))
     yield from parts
 

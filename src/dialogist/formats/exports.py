@@ -311,6 +311,11 @@ def read_sms(source: Source, options: ReadOptions, report: ProblemReporter) -> D
                 continue
             address, named = element.get("address") or "", element.get("contact_name")
             other = address if named in (None, "", "null", "(Unknown)") else named
+            if "~" in address:  # of a group: who sent it stands apart
+                sender = {a.get("type"): a.get("address") for a in element.iter("addr")}.get("137")
+                people, names = address.split("~"), other.split(", ")
+                known = dict(zip(people, names, strict=True)) if len(people) == len(names) else {}
+                other = known.get(sender or "", sender) or other
             speaker = "Me" if kind in ("2", "4", "5", "6") else other or address
             identity = source.stem if options.one_dialogue else f"{source.stem}:{address}"
             utterance = Utterance(speaker, text, "", as_seconds(element.get("date")))

@@ -248,7 +248,7 @@ def detect(source: Source, columns: Collection[str] = ()) -> str:
     advice = (
         f"no speakers can be told ('Name: text'); the first line is '{first}'; "
         "--input-format transcript reads it all the same, --input-format lines takes each line "
-        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
+        "as one utterance, --input-format csv a table from line 1 (see docs/reference/formats.md)"
     )
     if head.shape:
         advice = (

@@ -74,6 +74,9 @@ def _legacy(sample: bytes) -> str:
     western = western and all(c.isascii() or c in _WESTERN for c in sample.decode("cp1252"))
     if high < _ENOUGH and (western or high < 3):
         return "cp1252" if western else ""
+    kana = [c for c in sample.decode("cp932", "replace") if "\u3041" <= c <= "\u30fe"]
+    if 4 * len(kana) > high and _decodes(sample, "cp932"):  # if short, it looks Korean
+        return "cp932"
     from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
 
     best = from_bytes(sample, cp_isolation=_CANDIDATES, enable_fallback=False).best()

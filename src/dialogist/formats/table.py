@@ -166,6 +166,9 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
     delimiter = named["sign"] if named else _delimiter_of(first.text)
     # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
     table = csv.reader(texts(), delimiter=delimiter, strict=True)
+    is_markdown = first.text[0] == first.text.rstrip()[-1] == "|"
+    if is_markdown:
+        table = csv.reader(texts(), delimiter="|", quoting=csv.QUOTE_NONE, escapechar="\\")
     is_header = True
     while True:
         try:
@@ -178,6 +181,8 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
             continue
         if cells is None:
             return
+        if is_markdown:  # bars stand around each row, and a line of dashes below the names
+            cells = [cell.strip() for cell in cells[1:-1]] if "".join(cells).strip("-: ") else []
         if cells:
             is_header = False
             yield number, cells

@@ -270,7 +270,8 @@ def headers(lines: Sequence[str]) -> list[Header]:
             first, name = number, _NUMBER.sub("", match["name"].strip()) if match else ""
             goes_on = False
         if match and _may_be_header(name):
-            shape = f"{number - first}{line.startswith(name)}{_DIGITS.sub('', match['stamp'])}"
+            is_behind = line.startswith((name, "—", " —"))  # of Discord also in two lines
+            shape = f"{is_behind or number - first}{_DIGITS.sub('', match['stamp'])}"
             header = Header(first, number + 1, name, match["stamp"], match["last"] or "", goes_on)
             places.append((header, shape))
     # A name in small letters comes back, or its header is like that of a name that does.
@@ -348,6 +349,7 @@ _MARKS = {
     **dict.fromkeys(("date", "chatlog__timestamp", "timestamp", "dt", "_a6-o"), TIME_MARK),
     **dict.fromkeys(("from_name", "chatlog__author", "sender", "_a6-h"), _NAME_MARK),
     **dict.fromkeys(("text", "chatlog__content", "bubble", "q", "_a6-p"), _TEXT_MARK),
+    "_a6-q": END_MARK,  # reactions, within the text
 }
 
 
@@ -378,7 +380,7 @@ def _page_turns(lines: Sequence[str], report: ProblemReporter) -> tuple[Utteranc
     marks = [line[0] for line in lines if line[:1] in (TIME_MARK, _TEXT_MARK)]
     is_time_below = marks[-1] == TIME_MARK
     for line in filter(None, lines):
-        begins = line[0] in (*_MARKS.values(), END_MARK)
+        begins = line[0] in _MARKS.values()
         kind = line[0] if begins else kind
         text = line.removeprefix(kind).strip()
         if kind == _TEXT_MARK and name and begins:
@@ -471,7 +473,7 @@ def _cues_of(block: Sequence[SourceLine]) -> Iterator[_Cue]:
 
 def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:
     """What is said in cues, with their times."""
-    cues = _rolled_up(cues)
+    cues = _named_above(_rolled_up(cues))
     bracketed = sum(any(map(_IN_BRACKETS.fullmatch, cue.lines)) for cue in cues)
     seconds = times_of_stamps([stamp for cue in cues for stamp in (cue.start, cue.end)])
     guesses = [guess_name(_plain(line)) for cue in cues for line in cue.lines]
@@ -498,6 +500,16 @@ def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
         return cues
     parts = zip(cues, texts, [False, *again], strict=True)
     return [cue._replace(lines=lines[is_again:]) for cue, lines, is_again in parts]
+
+
+def _named_above(cues: Sequence[_Cue]) -> Sequence[_Cue]:
+    """The cues; where each begins with a line that is a name, and some come back, named so."""
+    firsts = [_NAME_ALONE.fullmatch(cue.lines[0]) for cue in cues if len(cue.lines) > 1]
+    names = [first["name"] for first in firsts if first and _may_be_header(first["name"])]
+    is_small = any(word[0].islower() for name in names for word in name.split())
+    if is_small or not 1 < len(set(names)) < len(names) == len(cues):
+        return cues
+    return [cue._replace(name=n, lines=cue.lines[1:]) for cue, n in zip(cues, names, strict=True)]
 
 
 def _speech(lines: list[str], names: Mapping[str, int]) -> Iterator[Utterance]:
