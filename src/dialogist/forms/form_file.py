@@ -201,5 +201,6 @@ def _check_labels(form: Form, lines: YamlSource, pack_of: Callable[[str], RulePa
     for number, section in enumerate(form.sections):
         for position, label in enumerate(section.labels):
             if label not in known:
-                message = f"'{label}' is no label of the form's packs{nearest(label, known)}"
+                hint = f"{nearest(label, known)} (one of: {', '.join(sorted(known))})"
+                message = f"'{label}' is no label of the form's packs{hint}"
                 raise lines.fault(("sections", number, "labels", position), message)
