@@ -66,6 +66,19 @@ def test_one_object_and_an_array(read):
     assert [d.id for d in read(array, "two.json")] == ["two:2", "two:10"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "lines"),
+    [
+        ('{"turns": [\n{"speaker": "A", "text": "x"},\n{"speaker": "B", "text": "y"}]}', "xy", []),
+        ('{"turns": [\n{"turns": [["A", "x"]]}\n{"turns"\n{"turns": [["B", "y"]]}', "xy", [1, 3]),
+        ('{"turns": [\n{"turns": [["A", "x"]]}', "x", [1]),
+    ],
+)
+def test_a_document_or_lines_of_which_the_first_is_broken(read, problems, text, said, lines):
+    assert "".join(u.text for d in read(text, "a.json") for u in d.utterances) == said
+    assert [p.line for p in problems] == lines
+
+
 def test_one_wrong_element_spoils_no_other(read, problems):
     array = '[{"turns": [["A", "x"]]},\n 5,\n {"turns": [["B", "y"]]},\n {"turns": oops}]'
     assert [d.utterances[0].text for d in read(array, "a.json")] == ["x", "y"]

@@ -222,11 +222,8 @@ def convert_records(
 def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
     """All values of a file: of its lines, or of one document or array that goes over many."""
     lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
-    ahead = list(islice(lines, 2))
-    first = ahead[0].text.strip(" \t\ufeff") if ahead else ""
-    goes_on = len(ahead) > 1 and not ahead[1].text.lstrip().startswith("{")
-    is_open = first.startswith("{") and not first.rstrip().endswith("}")
-    if first.startswith("[") or (is_open and goes_on):
+    ahead = list(islice(lines, 3))
+    if _is_document([line.text.strip(" \t\ufeff") for line in ahead]):
         yield from _document_values(chain(ahead, lines), report)
         return
     for number, text in chain(ahead, lines):
@@ -236,6 +233,18 @@ def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
             report(number, str(error))
         else:
             yield JsonValue(number, value, False)
+
+
+def _is_document(texts: Sequence[str]) -> bool:
+    """Whether a file's first lines, three at most, begin one value that goes over many lines."""
+    first, *others = texts or [""]
+    goes_on = bool(others) and not (first.endswith("}") or others[0].startswith("{"))
+    if goes_on or not first.startswith("{"):
+        return first.startswith(("{", "["))
+    try:  # what is open after the third line fails at the mark behind it
+        return parse_value("\n".join([*texts, "?" * (len(texts) > 2)]))[1] > len(first)
+    except NotParsed as error:
+        return error.line > 3
 
 
 def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:
