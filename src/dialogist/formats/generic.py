@@ -34,6 +34,7 @@ class RoleMessage(NamedTuple):
     line: int
     utterance: Utterance
     summary: str = ""
+    number: int | None = None
 
 
 def group_messages(
@@ -57,7 +58,9 @@ def group_messages(
     moved = single = count = 0
     for identity, group in groups:
         utterances = [message.utterance for message in group]
-        ordered = in_order(utterances, reader.program.order if reader else "time")
+        if len({message.number for message in group} - {None}) == len(group):
+            group.sort(key=lambda message: message.number or 0)
+        ordered = in_order([m.utterance for m in group], reader.program.order if reader else "time")
         moved += ordered != utterances
         single += len(group) == 1
         count += 1
@@ -69,7 +72,7 @@ def group_messages(
             continue
         yield Dialogue(turns, id=identity, references=(summary,) if summary.strip() else ())
     if moved:
-        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
+        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps or numbers")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 
@@ -443,6 +446,7 @@ def _messages_in(
                 if not selection.takes(item):
                     continue
                 identity = _dialogue_id(item, key) if key else source.stem
+                number = fields.number_of(item)
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):
@@ -453,7 +457,7 @@ def _messages_in(
             if utterances and not identity:
                 report(line, f"has no id under '{key}': it belongs to no dialogue")
                 continue
-            yield from (RoleMessage(identity, line, utterance) for utterance in utterances)
+            yield from (RoleMessage(identity, line, u, number=number) for u in utterances)
 
     yield from group_messages(messages(), options, report, refusal, reader)
 

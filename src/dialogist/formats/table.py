@@ -217,4 +217,5 @@ def _messages(
             report(line, f"has no id in column '{layout['id']}': it belongs to no dialogue")
             continue
         for utterance in reader.turn(cells, "the row"):
-            yield RoleMessage(identity, line, utterance, cells.get(layout["summary"], ""))
+            summary, number = cells.get(layout["summary"], ""), fields.number_of(cells)
+            yield RoleMessage(identity, line, utterance, summary, number)

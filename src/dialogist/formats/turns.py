@@ -365,7 +365,8 @@ class TurnReader:
         for key, values in self.program.said.items():
             if str(value_at(item, key, "")) not in map(str, values):
                 return what or "notices"
-        if any(item[key] not in (None, False, "", [], {}) for key in keys_of(item, "deleted")):
+        none = ("none", "false", "", "[]", "{}", "0")
+        if any(str(item[key]).lower() not in none for key in keys_of(item, "deleted")):
             return "deleted messages"
         return what
 
