@@ -25,6 +25,7 @@ HI = (Utterance("Ann", "hi"), Utterance("Bob", "ho"))
         {"dialogue": "Ann: hi\nBob: ho"},
         {"transcript": "Ann: hi\r\nBob: ho"},
         {"text": "[Ann] hi\n[Bob] ho"},
+        {"dialogue": ["Ann: hi", "Bob: ho"]},
     ],
 )
 def test_usual_keys(read, record):

@@ -59,6 +59,13 @@ def test_numbers_of_turns_put_rows_in_order(read, text, said):
     assert "".join(u.text for u in dialogue.utterances) == said
 
 
+@pytest.mark.parametrize("cell", ["['hi', ''it's'']", "[''hi'', ''it's'']", "[''it's'', 'hi']"])
+def test_a_list_in_a_cell(read, cell):
+    cell = cell.replace("''", '""')
+    (dialogue,) = read(f'id,dialog\n1,"{cell}"\n', "t.csv")
+    assert {text for _, text in turns(dialogue)} == {"hi", "it's"}
+
+
 def test_internal_notes_on_request(read, notes):
     one, _ = read(TICKETS, "t.csv", internal_notes=True)
     assert turns(one)[1] == ("Sam", "check billing")

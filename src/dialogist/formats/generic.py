@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.formats import fields, json_records, read_options
-from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import KEYS, Record, RecordSelection, id_under, json_kind, keys_of
 from dialogist.formats.json_records import JsonValue, Program, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
@@ -164,7 +163,7 @@ def turns_at(
             values = [v for i in inner for v in (i.values() if step == "*" else [i[step]])]
         if path.endswith("*"):
             return values
-        lists = [v for v in map(_as_list, values) if isinstance(v, list)]
+        lists = [v for v in map(as_list, values) if isinstance(v, list)]
         items = [*chain.from_iterable(lists)]
         if any(accepts(item) for item in items) if accepts else items:
             return items
@@ -172,15 +171,13 @@ def turns_at(
     return empty
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
     """A value, or the JSON that it holds as text; objects under ids are a list of them."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         with suppress(json_records.NotParsed):
-            value = json_records.parse_value(value)[0]
-    is_by_id = (
-        isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values())
-    )
-    return [*value.values()] if is_by_id else value
+            value = json_records.parse_line(value)
+    inner = [*value.values()] if isinstance(value, dict) else []
+    return inner if inner and all(isinstance(v, dict) for v in inner) else value
 
 
 _SEEN, _SAMPLE = 5_000, 20  # values and items that are looked at
@@ -289,7 +286,7 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     reader.people = Participants(ChainMap({}, reader.shared.known))
     reader.people.learn(record)
     if isinstance(value, str):
-        utterances = named_lines(LINE_END.split(plain_text(value)))
+        utterances = reader.read(value, key)
     elif is_spoken:
         utterances = reader.finished(reader.spoken(kept))
     elif value and not kept:

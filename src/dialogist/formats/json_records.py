@@ -20,6 +20,7 @@ from dialogist.language.tokens import LINE_END
 from dialogist.records import JSON, Dialogue
 
 LONGEST_LITERAL = 1 << 22
+_LITERAL = re.compile(r"""\{'|\[(?:"[^"]*",\s*)*'""")
 
 
 class NotParsed(DataError):
@@ -55,9 +56,9 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
 
 
 def parse_line(text: str) -> JSON:
-    """A line that is one JSON value, or a Python dict (the first DialogSum), or a `NotParsed`."""
+    """A line that is JSON, or a dict (the first DialogSum) or list of Python, or a `NotParsed`."""
     stripped = text.strip()
-    if not stripped.startswith("{'"):
+    if not _LITERAL.match(stripped):
         parsed, end = parse_value(stripped)
         if end != len(stripped):
             raise NotParsed(f"not JSON: more text behind the value, at column {end + 1}")

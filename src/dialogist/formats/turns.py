@@ -11,11 +11,13 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from dialogist.formats import fields
-from dialogist.formats.documents import message_text
+from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import KEYS, TABLES, Record, folded_key, keys_of
 from dialogist.formats.json_records import Program
 from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, has_path, value_at
+from dialogist.formats.speaker_lines import named_lines
 from dialogist.language.roles import role_in_data, role_of
+from dialogist.language.tokens import LINE_END
 from dialogist.records import FIRST_INSTANT, JSON, Utterance
 
 # Times.
@@ -258,9 +260,15 @@ class TurnReader:
 
     def read(self, turns: Sequence[JSON], where: str, is_ours: bool = False) -> list[Utterance]:
         """The utterances in order, or a `BadRecord`: none is a turn; ``is_ours``: may be ours."""
+        if isinstance(turns, str):
+            return named_lines(LINE_END.split(plain_text(turns)))
         is_ours = is_ours and all(
             isinstance(turn, dict) and _OURS <= turn.keys() <= _OURS_AND_MORE for turn in turns
         )
+        if all(isinstance(turn, str) for turn in turns):  # perhaps each "Name: text"
+            named = named_lines(line for turn in turns for line in LINE_END.split(str(turn)))
+            if len(named) == len(turns) and all(u.speaker for u in named):
+                return self.finished(named)
         utterances: list[Utterance] = []
         faults = []
         for number, item in enumerate(turns, 1):
