@@ -148,13 +148,14 @@ class Participants:
             is_list = isinstance(value, list)
             for place, person in enumerate(value if is_list else [value]):
                 if isinstance(person, dict):
-                    self._learn(person, f"#{place}" if is_list else "")
+                    self.learn_person(person, f"#{place}" if is_list else "")
         chat, asked = record.get("name"), value_at(record, "requester_id")
         self.other = chat if isinstance(chat, str) else ""
         asked = value_at(record, "requester.id") if asked is None else asked
         self.customer = str(asked) if isinstance(asked, str | int) else self.customer
 
-    def _learn(self, value: Record, place: str) -> None:
+    def learn_person(self, value: Record, place: str = "") -> None:
+        """Take in one of them, by the ids and the ``place`` in a list."""
         profile = value.get("profile")
         _, name, role = person_of({**value, **(profile if isinstance(profile, dict) else {})})
         ids = [str(i) for k in keys_of(value, "person_id") if isinstance(i := value[k], str | int)]
@@ -221,7 +222,7 @@ def message_content(value: Any, key: str, depth: int = 0) -> str:
     if value is None or depth > _DEPTH:
         return ""
     if isinstance(value, str):
-        return value
+        return value.replace("\r\n", "\n")
     if isinstance(value, dict):
         if folded_key(str(value.get("type"))) in _NOT_TOLD:
             return ""
@@ -269,6 +270,9 @@ class TurnReader:
             named = named_lines(line for turn in turns for line in LINE_END.split(str(turn)))
             if len(named) == len(turns) and all(u.speaker for u in named):
                 return self.finished(named)
+        for author in (t[k] for t in turns if isinstance(t, dict) for k in keys_of(t, "speaker")):
+            if isinstance(author, dict):  # who may have but an id in another turn
+                self.people.learn_person(author)
         utterances: list[Utterance] = []
         faults = []
         for number, item in enumerate(turns, 1):
@@ -308,7 +312,8 @@ class TurnReader:
             if isinstance(speaker, str) and isinstance(text, str):
                 role = self._role(item)
                 role = role_of(speaker) if role is None else role
-                return [Utterance(speaker, message_text(text), role, *times_of(item, {}, 1))]
+                text = message_text(text if is_ours else message_content(text, ""))
+                return [Utterance(speaker, text, role, *times_of(item, {}, 1))]
         utterances: list[Utterance] = []
         waiting = [item]
         while waiting:
@@ -376,6 +381,8 @@ class TurnReader:
         none = ("none", "false", "", "[]", "{}", "0")
         if any(str(item[key]).lower() not in none for key in keys_of(item, "deleted")):
             return "deleted messages"
+        if any(str(item[key]).lower() == "true" for key in keys_of(item, "notice")):
+            return "notices"
         return what
 
     def _text(self, item: Record) -> str:
@@ -435,6 +442,7 @@ class TurnReader:
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             return Person()
         text, name = str(value), folded_key(key)
+        text += "bound" * (name == "direction" and text in ("in", "out"))
         for place in (text, f"#{text}" if name in ("originator", "party") else ""):
             if place in self.people.known:
                 return self.people.known[place]
@@ -516,7 +524,8 @@ def _attached(item: Record) -> str:
         value: Any = item[key]
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, dict):
-                words = [message_content(each[k], k) for k in _text_keys(each)]
+                keys = [k for k in _text_keys(each) if each[k] and k != "fallback"] or ["fallback"]
+                words = [message_content(each.get(k), k) for k in keys]
                 names = (each[k] for k in keys_of(each, "file_name"))
                 name = next((n for n in names if isinstance(n, str) and n), key.rstrip("s"))
                 is_text = key in _TEXTS_APART and any(words) and not each.get("fileName")
