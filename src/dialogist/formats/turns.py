@@ -209,6 +209,7 @@ _TEXTS_APART = ("embeds", "attachments", "blocks", "poll")
 """Attachments that hold words of their own rather than a file."""
 _DEPTH = 8
 _MEDIA = re.compile(r"image|photo|picture|file|audio|voice|video|document|media|sticker|gif", re.I)
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 _NO_SPACE = re.compile(r"\s+([.,!?;:%])")
 
 
@@ -358,7 +359,8 @@ class TurnReader:
             speaker = Counter(u.speaker for u in runs for _ in u.text.split()).most_common(1)[0][0]
         if not text:
             text = _attached(item)
-            if not text and self.program.doc:
+            has_parts = any(item[k] and isinstance(item[k], list) for k in keys_of(item, "text"))
+            if not text and (has_parts or self.program.doc):
                 self.leave_out("items without text")
                 return []
             mapped = self.columns.get("text", "")
@@ -391,7 +393,8 @@ class TurnReader:
             value = value_at(item, key)
             if key in KEYS["pieces"] and not isinstance(value, str):
                 continue
-            text = message_content(value, key)
+            text, thoughts = _THOUGHT.subn("", message_content(value, key))
+            self.leave_out("tool results", thoughts)
             if self.program.clean:
                 text = html.unescape(re.sub(self.program.clean, "", text))
             text = message_text(text)
