@@ -25,6 +25,7 @@ HI = (Utterance("Ann", "hi"), Utterance("Bob", "ho"))
         {"dialogue": "Ann: hi\nBob: ho"},
         {"transcript": "Ann: hi\r\nBob: ho"},
         {"text": "[Ann] hi\n[Bob] ho"},
+        {"dialogue": ["Ann: hi", "Bob: ho"]},
     ],
 )
 def test_usual_keys(read, record):
@@ -64,6 +65,19 @@ def test_one_object_and_an_array(read):
     assert [d.id for d in read(json.dumps(record, indent=2), "one.json")] == ["one"]
     array = json.dumps([record, record], indent=1)
     assert [d.id for d in read(array, "two.json")] == ["two:2", "two:10"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "lines"),
+    [
+        ('{"turns": [\n{"speaker": "A", "text": "x"},\n{"speaker": "B", "text": "y"}]}', "xy", []),
+        ('{"turns": [\n{"turns": [["A", "x"]]}\n{"turns"\n{"turns": [["B", "y"]]}', "xy", [1, 3]),
+        ('{"turns": [\n{"turns": [["A", "x"]]}', "x", [1]),
+    ],
+)
+def test_a_document_or_lines_of_which_the_first_is_broken(read, problems, text, said, lines):
+    assert "".join(u.text for d in read(text, "a.json") for u in d.utterances) == said
+    assert [p.line for p in problems] == lines
 
 
 def test_one_wrong_element_spoils_no_other(read, problems):

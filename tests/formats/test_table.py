@@ -45,6 +45,27 @@ def test_any_order_of_rows_gives_the_same_dialogues(read, notes):
     assert any("2 dialogues put in the order of the time stamps" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("turn_index\n10,1,Ann,d\n9,1,Bob,c\n2.0,1,Ann,b\n1,1,Bob,a\n", "abcd"),
+        ("created_at\n2024-05-01,2,Ann,a\n2024-05-02,1,Bob,b\n", "ab"),
+        ("is_deleted\nFalse,2,Ann,b\nTrue,3,Ann,c\nfalse,1,Bob,a\n", "ab"),
+    ],
+)
+def test_numbers_of_turns_put_rows_in_order(read, text, said):
+    table = text.replace("\n", ",turn_id,speaker,text\n", 1)
+    (dialogue,) = read(table, "t.csv", one_dialogue=True)
+    assert "".join(u.text for u in dialogue.utterances) == said
+
+
+@pytest.mark.parametrize("cell", ["['hi', ''it's'']", "[''hi'', ''it's'']", "[''it's'', 'hi']"])
+def test_a_list_in_a_cell(read, cell):
+    cell = cell.replace("''", '""')
+    (dialogue,) = read(f'id,dialog\n1,"{cell}"\n', "t.csv")
+    assert {text for _, text in turns(dialogue)} == {"hi", "it's"}
+
+
 def test_internal_notes_on_request(read, notes):
     one, _ = read(TICKETS, "t.csv", internal_notes=True)
     assert turns(one)[1] == ("Sam", "check billing")

@@ -89,6 +89,12 @@ def id_under(record: Record, path: str = "id") -> str:
     raise BadRecord(f"key '{path}' holds {json_kind(value)}, not an id")
 
 
+def number_of(record: Record) -> int | None:
+    """Which turn of its dialogue a record says that it is."""
+    texts = (str(record[key])[:16].removesuffix(".0") for key in keys_of(record, "number"))
+    return next((int(text) for text in texts if text.isdecimal()), None)
+
+
 def texts_under(record: Record, path: str) -> tuple[str, ...]:
     """The texts under ``path``: a list of them, or a single one. Null means none."""
     if not has_path(record, path):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
 from dialogist.formats import fields, json_records, read_options
-from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import KEYS, Record, RecordSelection, id_under, json_kind, keys_of
 from dialogist.formats.json_records import JsonValue, Program, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
@@ -34,6 +33,7 @@ class RoleMessage(NamedTuple):
     line: int
     utterance: Utterance
     summary: str = ""
+    number: int | None = None
 
 
 def group_messages(
@@ -57,7 +57,9 @@ def group_messages(
     moved = single = count = 0
     for identity, group in groups:
         utterances = [message.utterance for message in group]
-        ordered = in_order(utterances, reader.program.order if reader else "time")
+        if len({message.number for message in group} - {None}) == len(group):
+            group.sort(key=lambda message: message.number or 0)
+        ordered = in_order([m.utterance for m in group], reader.program.order if reader else "time")
         moved += ordered != utterances
         single += len(group) == 1
         count += 1
@@ -69,7 +71,7 @@ def group_messages(
             continue
         yield Dialogue(turns, id=identity, references=(summary,) if summary.strip() else ())
     if moved:
-        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
+        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps or numbers")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 
@@ -161,7 +163,7 @@ def turns_at(
             values = [v for i in inner for v in (i.values() if step == "*" else [i[step]])]
         if path.endswith("*"):
             return values
-        lists = [v for v in map(_as_list, values) if isinstance(v, list)]
+        lists = [v for v in map(as_list, values) if isinstance(v, list)]
         items = [*chain.from_iterable(lists)]
         if any(accepts(item) for item in items) if accepts else items:
             return items
@@ -169,15 +171,13 @@ def turns_at(
     return empty
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
     """A value, or the JSON that it holds as text; objects under ids are a list of them."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         with suppress(json_records.NotParsed):
-            value = json_records.parse_value(value)[0]
-    is_by_id = (
-        isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values())
-    )
-    return [*value.values()] if is_by_id else value
+            value = json_records.parse_line(value)
+    inner = [*value.values()] if isinstance(value, dict) else []
+    return inner if inner and all(isinstance(v, dict) for v in inner) else value
 
 
 _SEEN, _SAMPLE = 5_000, 20  # values and items that are looked at
@@ -279,14 +279,14 @@ def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> D
     elif turns is None or not (turns or program.instead):
         record, key, value = _located(record, columns)
     if isinstance(value, list):
-        value = [*_opening(record, program, value), *value]
+        value = [*_opening(record, program, key, value), *value]
     kept = selection.turns(record, value if isinstance(value, list) else [])
     if kept is None:
         return None
     reader.people = Participants(ChainMap({}, reader.shared.known))
     reader.people.learn(record)
     if isinstance(value, str):
-        utterances = named_lines(LINE_END.split(plain_text(value)))
+        utterances = reader.read(value, key)
     elif is_spoken:
         utterances = reader.finished(reader.spoken(kept))
     elif value and not kept:
@@ -312,16 +312,30 @@ def _is_tagged(word: Any) -> bool:
     )
 
 
-def _opening(record: Record, program: Program, turns: list[Any]) -> list[Any]:
+def _opening(record: Record, program: Program, key: str, turns: list[Any]) -> list[Any]:
     """What a conversation was opened with, where it stands beside its turns."""
+    created = record.get("created_at")
     for path in [*program.opening.split(), *(program.instead.split() if not turns else [])]:
-        value = record.get(path)
-        if isinstance(value, dict):
-            return [value]
+        value = record.get(path) if path != key else None
+        if isinstance(value, list | dict):
+            return value if isinstance(value, list) else [{"created_at": created, **value}]
         if isinstance(value, str) and value.strip():
-            author, date = record.get("requester_id"), record.get("created_at")
-            return [{"author_id": author, "body": value, "date": date}]
+            by = {"author_id": record.get("requester_id"), "role": "user" if program.llm else None}
+            return [{**by, "body": value, "date": created}]
     return []
+
+
+def _asked(record: Record, path: list[str], turns: Any) -> dict[str, JSON]:
+    """What comments are made on, as a turn, under its key beside their list or around it."""
+    whole: dict[str, Any] = dict(record)
+    for step in path[:-1]:
+        whole |= whole[step]
+    found = (next(filter(whole.get, keys_of(whole, part)), "") for part in ("asker", "asked"))
+    who, key = found if keys_of(path, "answers") else ("", "")
+    if not (who and key) or any(_holds(turn, whole[key]) for turn in turns[:1]):
+        return {}
+    times = {k: whole[k] for k in keys_of(whole, "time")}
+    return {key: {**times, "author": whole[who], "body": whole[key]}}
 
 
 def _located(record: Record, columns: read_options.Columns) -> tuple[Record, str, JSON]:
@@ -335,18 +349,17 @@ def _located(record: Record, columns: read_options.Columns) -> tuple[Record, str
             return record, key, value
     key = _usual_key(record)
     is_beside = key in ("text", "transcript") and isinstance(record[key], str)
-    path = find_turns(record)[1] if is_beside or not key else ""
-    if key and not path:
-        return record, key, record[key]
-    if path:
-        parent, _, key = path.rpartition(".")
-        inner = read_options.value_at(record, parent) if parent else record
-        first = path.partition(".")[0]
-        whole = {**{k: v for k, v in record.items() if k != first}, **inner} if parent else record
-        return whole, key, inner[key]
-    for key in keys_of(record, "turns"):
-        raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
-    raise fields.missing_key("turns", record)
+    path = find_turns(record)[1] if not key or (is_beside and not find_turns(record)[0]) else ""
+    if not (key or path):
+        for key in keys_of(record, "turns"):
+            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
+        raise fields.missing_key("turns", record)
+    *above, key = path.split(".") if path else [key]
+    inner = read_options.value_at(record, ".".join(above)) if above else record
+    whole = {**fields.other_keys(record, above[0]), **inner} if above else record
+    turns: Any = inner[key]
+    asked = {} if columns else _asked(record, [*above, key], turns)
+    return fields.other_keys(whole, *asked), key, [*asked.values(), *turns] if asked else turns
 
 
 def _dialogue(
@@ -375,14 +388,14 @@ def _dialogue(
         references=fields.texts_under(record, summary) if summary else (),
         metadata=facts,
         profile=profile,
-        is_verbatim=len(turns) == len(kept) and all(map(_holds, turns, kept)),
+        is_verbatim=len(turns) == len(kept) and all(map(_holds, turns, (u.text for u in kept))),
     )
 
 
-def _holds(turn: Any, utterance: Utterance) -> bool:
-    """Whether a turn as it was read has the text of its utterance."""
+def _holds(turn: Any, text: JSON) -> bool:
+    """Whether a turn as it was read has a text."""
     texts = turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else [turn]
-    return utterance.text in texts
+    return text in texts
 
 
 def _dialogue_id(item: Record, key: str) -> str:
@@ -443,6 +456,7 @@ def _messages_in(
                 if not selection.takes(item):
                     continue
                 identity = _dialogue_id(item, key) if key else source.stem
+                number = fields.number_of(item)
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
                 if (reader.program.doc or is_listed) and isinstance(value, dict):
@@ -453,7 +467,7 @@ def _messages_in(
             if utterances and not identity:
                 report(line, f"has no id under '{key}': it belongs to no dialogue")
                 continue
-            yield from (RoleMessage(identity, line, utterance) for utterance in utterances)
+            yield from (RoleMessage(identity, line, u, number=number) for u in utterances)
 
     yield from group_messages(messages(), options, report, refusal, reader)
 

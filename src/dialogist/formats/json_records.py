@@ -20,6 +20,7 @@ from dialogist.language.tokens import LINE_END
 from dialogist.records import JSON, Dialogue
 
 LONGEST_LITERAL = 1 << 22
+_LITERAL = re.compile(r"""\{'|\[(?:"[^"]*",\s*)*'""")
 
 
 class NotParsed(DataError):
@@ -55,9 +56,9 @@ def parse_value(text: str, start: int = 0) -> tuple[JSON, int]:
 
 
 def parse_line(text: str) -> JSON:
-    """A line that is one JSON value, or a Python dict (the first DialogSum), or a `NotParsed`."""
+    """A line that is JSON, or a dict (the first DialogSum) or list of Python, or a `NotParsed`."""
     stripped = text.strip()
-    if not stripped.startswith("{'"):
+    if not _LITERAL.match(stripped):
         parsed, end = parse_value(stripped)
         if end != len(stripped):
             raise NotParsed(f"not JSON: more text behind the value, at column {end + 1}")
@@ -222,11 +223,8 @@ def convert_records(
 def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
     """All values of a file: of its lines, or of one document or array that goes over many."""
     lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
-    ahead = list(islice(lines, 2))
-    first = ahead[0].text.strip(" \t\ufeff") if ahead else ""
-    goes_on = len(ahead) > 1 and not ahead[1].text.lstrip().startswith("{")
-    is_open = first.startswith("{") and not first.rstrip().endswith("}")
-    if first.startswith("[") or (is_open and goes_on):
+    ahead = list(islice(lines, 3))
+    if _is_document([line.text.strip(" \t\ufeff") for line in ahead]):
         yield from _document_values(chain(ahead, lines), report)
         return
     for number, text in chain(ahead, lines):
@@ -236,6 +234,18 @@ def json_values(source: Source, report: ProblemReporter) -> Iterator[JsonValue]:
             report(number, str(error))
         else:
             yield JsonValue(number, value, False)
+
+
+def _is_document(texts: Sequence[str]) -> bool:
+    """Whether a file's first lines, three at most, begin one value that goes over many lines."""
+    first, *others = texts or [""]
+    goes_on = bool(others) and not (first.endswith("}") or others[0].startswith("{"))
+    if goes_on or not first.startswith("{"):
+        return first.startswith(("{", "["))
+    try:  # what is open after the third line fails at the mark behind it
+        return parse_value("\n".join([*texts, "?" * (len(texts) > 2)]))[1] > len(first)
+    except NotParsed as error:
+        return error.line > 3
 
 
 def _document_values(lines: Iterator[SourceLine], report: ProblemReporter) -> Iterator[JsonValue]:

@@ -9,15 +9,13 @@ from itertools import chain
 
 from dialogist.errors import DataError
 from dialogist.formats import fields
-from dialogist.formats.documents import plain_text
 from dialogist.formats.fields import KEYS, RecordSelection, folded_key, keys_of, shortlist
-from dialogist.formats.generic import RoleMessage, group_messages, id_refusal
+from dialogist.formats.generic import RoleMessage, as_list, group_messages, id_refusal
 from dialogist.formats.json_records import Program, program_of, programs
 from dialogist.formats.read_options import BadRecord, Dialogues, ProblemReporter, ReadOptions
 from dialogist.formats.source import Source
-from dialogist.formats.speaker_lines import named_lines
 from dialogist.formats.turns import TurnReader
-from dialogist.language.tokens import LINE_END, counted
+from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
 
 _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
@@ -194,8 +192,10 @@ def _whole(rows: Rows, layout: Layout, stem: str, report: ProblemReporter) -> Di
     for line, cells in rows:
         identity = cells.get(layout["id"], "") or f"{stem}:{line}"
         try:
-            text = plain_text(cells[layout["dialogue"]])
-            utterances = fields.require_text(named_lines(LINE_END.split(text)))
+            turns = as_list(cells[layout["dialogue"]])
+            turns = turns if isinstance(turns, list) else cells[layout["dialogue"]]
+            reader = TurnReader({}, Program(), report.leave_out)
+            utterances = fields.require_text(reader.read(turns, layout["dialogue"]))
             if identity in lines and not any(utterance.speaker for utterance in utterances):
                 raise BadRecord(
                     f"has the id of line {lines[identity]} and names no speaker: if each row is "
@@ -222,4 +222,5 @@ def _messages(
             report(line, f"has no id in column '{layout['id']}': it belongs to no dialogue")
             continue
         for utterance in reader.turn(cells, "the row"):
-            yield RoleMessage(identity, line, utterance, cells.get(layout["summary"], ""))
+            summary, number = cells.get(layout["summary"], ""), fields.number_of(cells)
+            yield RoleMessage(identity, line, utterance, summary, number)

@@ -11,11 +11,13 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from dialogist.formats import fields
-from dialogist.formats.documents import message_text
+from dialogist.formats.documents import message_text, plain_text
 from dialogist.formats.fields import KEYS, TABLES, Record, folded_key, keys_of
 from dialogist.formats.json_records import Program
 from dialogist.formats.read_options import INTERNAL_NOTES, BadRecord, Columns, has_path, value_at
+from dialogist.formats.speaker_lines import named_lines
 from dialogist.language.roles import role_in_data, role_of
+from dialogist.language.tokens import LINE_END
 from dialogist.records import FIRST_INSTANT, JSON, Utterance
 
 # Times.
@@ -146,13 +148,14 @@ class Participants:
             is_list = isinstance(value, list)
             for place, person in enumerate(value if is_list else [value]):
                 if isinstance(person, dict):
-                    self._learn(person, f"#{place}" if is_list else "")
+                    self.learn_person(person, f"#{place}" if is_list else "")
         chat, asked = record.get("name"), value_at(record, "requester_id")
         self.other = chat if isinstance(chat, str) else ""
         asked = value_at(record, "requester.id") if asked is None else asked
         self.customer = str(asked) if isinstance(asked, str | int) else self.customer
 
-    def _learn(self, value: Record, place: str) -> None:
+    def learn_person(self, value: Record, place: str = "") -> None:
+        """Take in one of them, by the ids and the ``place`` in a list."""
         profile = value.get("profile")
         _, name, role = person_of({**value, **(profile if isinstance(profile, dict) else {})})
         ids = [str(i) for k in keys_of(value, "person_id") if isinstance(i := value[k], str | int)]
@@ -206,6 +209,7 @@ _TEXTS_APART = ("embeds", "attachments", "blocks", "poll")
 """Attachments that hold words of their own rather than a file."""
 _DEPTH = 8
 _MEDIA = re.compile(r"image|photo|picture|file|audio|voice|video|document|media|sticker|gif", re.I)
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 _NO_SPACE = re.compile(r"\s+([.,!?;:%])")
 
 
@@ -219,7 +223,7 @@ def message_content(value: Any, key: str, depth: int = 0) -> str:
     if value is None or depth > _DEPTH:
         return ""
     if isinstance(value, str):
-        return value
+        return value.replace("\r\n", "\n")
     if isinstance(value, dict):
         if folded_key(str(value.get("type"))) in _NOT_TOLD:
             return ""
@@ -258,9 +262,18 @@ class TurnReader:
 
     def read(self, turns: Sequence[JSON], where: str, is_ours: bool = False) -> list[Utterance]:
         """The utterances in order, or a `BadRecord`: none is a turn; ``is_ours``: may be ours."""
+        if isinstance(turns, str):
+            return named_lines(LINE_END.split(plain_text(turns)))
         is_ours = is_ours and all(
             isinstance(turn, dict) and _OURS <= turn.keys() <= _OURS_AND_MORE for turn in turns
         )
+        if all(isinstance(turn, str) for turn in turns):  # perhaps each "Name: text"
+            named = named_lines(line for turn in turns for line in LINE_END.split(str(turn)))
+            if len(named) == len(turns) and all(u.speaker for u in named):
+                return self.finished(named)
+        for author in (t[k] for t in turns if isinstance(t, dict) for k in keys_of(t, "speaker")):
+            if isinstance(author, dict):  # who may have but an id in another turn
+                self.people.learn_person(author)
         utterances: list[Utterance] = []
         faults = []
         for number, item in enumerate(turns, 1):
@@ -300,7 +313,8 @@ class TurnReader:
             if isinstance(speaker, str) and isinstance(text, str):
                 role = self._role(item)
                 role = role_of(speaker) if role is None else role
-                return [Utterance(speaker, message_text(text), role, *times_of(item, {}, 1))]
+                text = message_text(text if is_ours else message_content(text, ""))
+                return [Utterance(speaker, text, role, *times_of(item, {}, 1))]
         utterances: list[Utterance] = []
         waiting = [item]
         while waiting:
@@ -345,7 +359,8 @@ class TurnReader:
             speaker = Counter(u.speaker for u in runs for _ in u.text.split()).most_common(1)[0][0]
         if not text:
             text = _attached(item)
-            if not text and self.program.doc:
+            has_parts = any(item[k] and isinstance(item[k], list) for k in keys_of(item, "text"))
+            if not text and (has_parts or self.program.doc):
                 self.leave_out("items without text")
                 return []
             mapped = self.columns.get("text", "")
@@ -365,8 +380,11 @@ class TurnReader:
         for key, values in self.program.said.items():
             if str(value_at(item, key, "")) not in map(str, values):
                 return what or "notices"
-        if any(item[key] not in (None, False, "", [], {}) for key in keys_of(item, "deleted")):
+        none = ("none", "false", "", "[]", "{}", "0")
+        if any(str(item[key]).lower() not in none for key in keys_of(item, "deleted")):
             return "deleted messages"
+        if any(str(item[key]).lower() == "true" for key in keys_of(item, "notice")):
+            return "notices"
         return what
 
     def _text(self, item: Record) -> str:
@@ -375,7 +393,8 @@ class TurnReader:
             value = value_at(item, key)
             if key in KEYS["pieces"] and not isinstance(value, str):
                 continue
-            text = message_content(value, key)
+            text, thoughts = _THOUGHT.subn("", message_content(value, key))
+            self.leave_out("tool results", thoughts)
             if self.program.clean:
                 text = html.unescape(re.sub(self.program.clean, "", text))
             text = message_text(text)
@@ -426,6 +445,7 @@ class TurnReader:
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             return Person()
         text, name = str(value), folded_key(key)
+        text += "bound" * (name == "direction" and text in ("in", "out"))
         for place in (text, f"#{text}" if name in ("originator", "party") else ""):
             if place in self.people.known:
                 return self.people.known[place]
@@ -507,7 +527,8 @@ def _attached(item: Record) -> str:
         value: Any = item[key]
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, dict):
-                words = [message_content(each[k], k) for k in _text_keys(each)]
+                keys = [k for k in _text_keys(each) if each[k] and k != "fallback"] or ["fallback"]
+                words = [message_content(each.get(k), k) for k in keys]
                 names = (each[k] for k in keys_of(each, "file_name"))
                 name = next((n for n in names if isinstance(n, str) and n), key.rstrip("s"))
                 is_text = key in _TEXTS_APART and any(words) and not each.get("fileName")
