@@ -1,6 +1,7 @@
 """Language models as writers and verifiers, against a server that is slow, broken or malicious."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -179,12 +180,13 @@ def test_another_machine_gets_masks_and_its_answer_is_restored(
     monkeypatch.setattr(writer.chat, "masks", True)
     server.answers = statements("Bo calls [PERSON_1] at [PHONE_1].")
     server.faults.extend([{"content": server.answers}, {"content": verdicts("supported")}])
-    [summary] = Summarizer(writer).summarize([chat])
+    [summary] = Summarizer(writer).summarize([chat], focus="Ann")
     assert summary.text == "Bo calls Ann at 0171 5550199."
     assert summary.statements[0].verdict == "supported"
     for body in server.requests:
-        assert "5550199" not in json.dumps(body)
+        assert not re.search(r"5550199|\bAnn\b", json.dumps(body))
         assert "[PHONE_1]" in body["messages"][1]["content"]
+    assert "only what is about [PERSON_1]." in server.requests[0]["messages"][0]["content"]
     assert summary.sent[0].masked
 
 

@@ -6,6 +6,7 @@ merged by the model. To another machine a dialogue is sent masked, and what come
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -100,6 +101,11 @@ class LanguageModelWriter:
             ModelError: the model cannot be reached or used at all.
         """
         sent = outbound(dialogue, self.chat.masks)
+        if options.focus is not None:  # by the name that the lines have
+            pairs = zip(dialogue.utterances, sent.dialogue.utterances, strict=True)
+            names = {u.speaker: masked.speaker for u, masked in pairs}
+            focus = names.get(options.focus) or sent.masked(options.focus)
+            options = replace(options, focus=focus)
         sections = [s for s in form.sections if holds_of(s)] if form is not None else []
         titles = [section.title for section in sections]
         words = sum(len(u.text.split()) for u in dialogue.utterances)
