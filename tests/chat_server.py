@@ -40,7 +40,8 @@ class ChatServer(ThreadingHTTPServer):
     """Answers on 127.0.0.1; ``faults`` are what it does instead for the next requests, one each:
 
     a status (429), ``"hang"``, ``"drip"``, ``"drop"``, ``"cut"``, ``"nonsense"``, ``"huge"``,
-    ``"refuse"``, a text (the whole body) or a mapping (a chat completion with that content).
+    ``"refuse"``, a text (the whole body), a status with one, or a mapping (a chat completion with
+    that content).
     """
 
     daemon_threads = True
@@ -129,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self, content: str, body: Mapping[str, Any], finish: str = "stop") -> None:
         size = sum(len(m["content"]) for m in body["messages"])
-        usage = {"prompt_tokens": size // 4, "completion_tokens": len(content) // 4}
+        usage = {"prompt_tokens": size // 4, "completion_tokens": len(content or "") // 4}
         usage["total_tokens"] = sum(usage.values())
         common = {"id": "c", "created": 0, "model": body["model"]}
         if body.get("stream"):
@@ -157,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
             if fault in (301, 302):
                 more = {"Location": "http://127.0.0.1:9/stolen"}
             self._send(fault, json.dumps({"error": {"message": "no"}}), more)
+        elif isinstance(fault, tuple):
+            self._send(*fault)
         elif isinstance(fault, Mapping):
             self._complete(fault["content"], body, fault.get("finish", "stop"))
         elif fault == "hang":

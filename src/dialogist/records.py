@@ -295,7 +295,7 @@ class Sent:
     """What was sent to a language model for one dialogue.
 
     ``to`` is its address (host and port), ``masked`` whether personal data were masked before.
-    ``requests`` were answered by it, ``cached`` from the cache; tokens are those of requests and
+    ``requests`` went to it, ``cached`` from the cache; tokens are those of requests and
     answers, ``cost`` in the currency of the prices that were given, if any were.
     """
 

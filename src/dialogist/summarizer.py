@@ -12,8 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dialogist import __version__
-from dialogist.errors import Declined, DialogistError, ModelError, UsageError
-from dialogist.grounding import ground, settle
+from dialogist.errors import DataError, Declined, DialogistError, ModelError, UsageError
+from dialogist.grounding import NO_ANSWER, ground, settle
 from dialogist.language.detection import language_of
 from dialogist.language.tokens import counted, words_in
 from dialogist.records import (
@@ -221,11 +221,15 @@ class Summarizer:
             result = self._result(dialogue, options, on_statement)
         except ModelError:
             raise
-        except Declined as error:
-            summary = failed(dialogue, error)
-            result = Result(replace(summary, status="refused"), Dialogue((), dialogue.id))
         except Exception as error:  # a bug of ours, or of a writer: the others go on
-            summary = failed(dialogue, error, tells=options.mask is None)
+            is_told = options.mask is None or isinstance(error, DataError)
+            summary = failed(dialogue, error, tells=is_told)
+            if is_told and (masks := _masks_of(dialogue, options)) is not None:
+                from dialogist.privacy.masking import mask_summary
+
+                summary, _ = mask_summary(summary, masks[2], masks[1])
+            if isinstance(error, Declined):
+                summary = replace(summary, status="refused")
             result = Result(summary, Dialogue((), dialogue.id))
         timings = {**result.summary.timings, "total": round(time.perf_counter() - begin, 6)}
         writer = self.writer
@@ -267,15 +271,19 @@ class Summarizer:
         written = self.writer.write(dialogue, self.form, options)
         wrote = time.perf_counter()
         statements = ground(dialogue, written.drafts, self.verifier)
-        unsupported = 0
+        count = len(statements)
         if any(statement.verdict != "quoted" for statement in statements):
-            statements, unsupported = settle(dialogue, statements, options.unsupported)
+            statements = settle(dialogue, statements, options.unsupported)
         summary = summary_of(dialogue, statements, options)
         warnings = written.warnings
-        if unsupported:
-            count = f"{counted(unsupported, 'statements')} that nothing supports"
-            what = "left out" if options.unsupported == "drop" else "replaced by what was said"
-            warnings += (Warning("unsupported", f"{count}: {what}"),)
+        replaced = sum(bool(statement.replaced) for statement in statements)
+        counts = ((replaced, "replaced by what was said"), (count - len(statements), "left out"))
+        nothing = "that nothing supports"
+        told = [f"{counted(n, 'statements')} {nothing}: {what}" for n, what in counts if n]
+        if told and not statements:
+            summary = replace(summary, reason=told[0])
+        told += dict.fromkeys(r for s in statements for r in s.reasons if NO_ANSWER in r)
+        warnings += tuple(Warning("unsupported", message) for message in told)
         summary = replace(summary, warnings=(*summary.warnings, *warnings))
         timings = {
             "write": round(wrote - begin, 6),

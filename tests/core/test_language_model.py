@@ -1,6 +1,7 @@
 """Language models as writers and verifiers, against a server that is slow, broken or malicious."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,10 @@ def statements(*texts: str, **more: object) -> str:
 
 
 def verdicts(*names: str, wrong: str = "") -> str:
-    values = [{"statement": n, "wrong": wrong, "verdict": v} for n, v in enumerate(names, 1)]
+    values = [
+        {"statement": n, "wrong": wrong if v != "supported" else "", "verdict": v}
+        for n, v in enumerate(names, 1)
+    ]
     return json.dumps({"verdicts": values})
 
 
@@ -179,12 +183,13 @@ def test_another_machine_gets_masks_and_its_answer_is_restored(
     monkeypatch.setattr(writer.chat, "masks", True)
     server.answers = statements("Bo calls [PERSON_1] at [PHONE_1].")
     server.faults.extend([{"content": server.answers}, {"content": verdicts("supported")}])
-    [summary] = Summarizer(writer).summarize([chat])
+    [summary] = Summarizer(writer).summarize([chat], focus="Ann")
     assert summary.text == "Bo calls Ann at 0171 5550199."
     assert summary.statements[0].verdict == "supported"
     for body in server.requests:
-        assert "5550199" not in json.dumps(body)
+        assert not re.search(r"5550199|\bAnn\b", json.dumps(body))
         assert "[PHONE_1]" in body["messages"][1]["content"]
+    assert "only what is about [PERSON_1]." in server.requests[0]["messages"][0]["content"]
     assert summary.sent[0].masked
 
 
@@ -233,7 +238,7 @@ def test_failures_that_pass_are_tried_again(server: ChatServer) -> None:
     assert asked(server, "retries=3")[0].status == "review"
     server.faults.extend([429] * 9)
     [summary] = asked(server, "retries=1")
-    assert summary.reason == "the endpoint answered with status 429 (2 tries)"
+    assert summary.reason == "the endpoint answered with status 429 (2 tries): no"
 
 
 @pytest.mark.parametrize("forms", [("json_object",), ()])
@@ -244,6 +249,93 @@ def test_a_server_that_knows_no_schema_is_asked_without(
     assert [s.status for s in asked(server, "at_once=1", count=2)] == ["review"] * 2
     kinds = [body.get("response_format", {}).get("type") for body in server.requests]
     assert kinds[-2:] == [*forms, *forms] or kinds[-2:] == [None, None]
+
+
+def error(status: int, message: str, **more: str) -> tuple[int, str]:
+    return status, json.dumps({"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize(
+    ("message", "changes"),
+    [
+        ("Use 'max_completion_tokens', not 'max_tokens'", {"max_completion_tokens": 1500}),
+        ("'temperature' does not support 0", {"max_tokens": 1500, "seed": 0}),
+    ],
+)
+def test_a_setting_that_a_server_does_not_know_is_learned(
+    server: ChatServer, message: str, changes: dict[str, int]
+) -> None:
+    server.faults.append(error(400, message))
+    summaries = asked(server, "at_once=1", count=2)
+    assert [s.sent[0].requests for s in summaries] == [2, 1]
+    names = {"max_tokens", "max_completion_tokens", "temperature", "seed"}
+    for body in server.requests[1:]:
+        assert {k: body[k] for k in names & body.keys()}.items() >= changes.items()
+    server.faults.extend([error(400, "'temperature' does not support 0.5")] * 4)
+    assert "does not support" in asked(server, "temperature=0.5")[0].reason
+
+
+def test_what_is_wrong_with_one_request_changes_no_other(server: ChatServer) -> None:
+    server.faults.extend([error(400, "The maximum context length is 64.\nCall 0171 5550199")])
+    server.faults.extend([error(400, "bad")] * 4 + [error(429, "No.", code="insufficient_quota")])
+    long, bad, quota, good = asked(server, "at_once=1", count=4)
+    assert long.reason.endswith("status 400 (?context=): The maximum context length is 64.")
+    assert (bad.reason[-15:], bad.sent[0].requests) == ("status 400: bad", 4)
+    assert quota.reason.endswith("status 429 (1 try): No.")
+    assert server.requests[-1]["response_format"]["type"] == "json_schema"
+    server.faults.append(error(418, "Ann? 0171 5550199"))
+    [masked] = asked(server, mask="output", mask_names="speakers")
+    assert masked.reason.endswith("status 418: [PERSON_1]? [PHONE_1]")
+    assert good.status == "review"
+
+
+def test_answers_without_text_count_and_are_not_kept(server: ChatServer, tmp_path: Path) -> None:
+    server.faults.extend([{"content": "{}"}, "refuse", {"content": ""}] * 9)
+    options = f"retries=0&at_once=1&budget=5000&cache={tmp_path}"
+    summaries = asked(server, options, count=9)
+    assert "budget" in summaries[-1].reason
+    server.faults.clear()
+    assert asked(server, f"cache={tmp_path}")[0].sent[0].cached == 0
+
+
+def test_a_stream_that_is_none(server: ChatServer) -> None:
+    message = {"role": "assistant", "content": [{"type": "text", "text": GOOD}]}
+    server.faults.append(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    heard: list[str] = []
+    summarizer = Summarizer(named(server), "rules")
+    summarizer.result(talk(), SummaryOptions(), lambda statement: heard.append(statement.text))
+    assert heard == ["Ann asks Bo for lunch."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "reason"),
+    [
+        ([{"statement": "1", "wrong": "None.", "verdict": "SUPPORTED."}], "supported", ""),
+        ([{"statement": 1, "wrong": "it is tea", "verdict": "supported"}], "doubtful", "tea"),
+        ([{"statement": 1, "verdict": v} for v in ("not said", "supported")], "doubtful", "two"),
+        ([{"statement": n, "verdict": "contradicted"} for n in (0, 1)], "unverified", "no usable"),
+        ([], "unverified", "no usable"),
+        (418, "unverified", "no usable answer: the endpoint answered with status 418"),
+    ],
+)
+def test_verdicts_are_believed_where_they_are_clear(
+    server: ChatServer, answer: Any, verdict: str, reason: str
+) -> None:
+    content = answer if isinstance(answer, int) else {"content": json.dumps({"verdicts": answer})}
+    server.faults.extend([{"content": GOOD}, content])
+    [summary] = asked(server, verifier="model", unsupported="mark")
+    [statement] = summary.statements
+    assert statement.verdict == verdict
+    assert reason in "".join(statement.reasons)
+    assert [w.message for w in summary.warnings] == [
+        why for why in statement.reasons if verdict == "unverified"
+    ]
+
+
+def test_what_is_left_out_is_not_called_replaced(server: ChatServer) -> None:
+    server.answers = statements("Penguins swim.", lines=[])
+    [summary] = asked(server)
+    assert summary.reason == "1 statement that nothing supports: left out"
 
 
 @pytest.mark.parametrize(
@@ -261,6 +353,9 @@ def test_a_server_that_knows_no_schema_is_asked_without(
         (418, "status 418"),
         ("huge", "larger than 1 MB"),
         ("drop", "connection failed"),
+        ('{"error": {"message": "No credit.\\nMore"}}', "an error: No credit."),
+        ({"content": None, "finish": "length"}, "no text: cut at 1,500 tokens (?max_tokens=)"),
+        ({"content": '{"statements": [{"what": "Ann asks."}]}'}, "holds no statement"),
     ],
 )
 def test_a_wrong_answer_costs_its_own_dialogue(
@@ -272,7 +367,15 @@ def test_a_wrong_answer_costs_its_own_dialogue(
     assert reason in summaries[0].reason
 
 
-@pytest.mark.parametrize("fault", ["refuse", {"content": "I'm sorry, but I can't help with that."}])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "refuse",
+        {"content": "I'm sorry, but I can't help with that."},
+        {"content": "Unfortunately, I won't be able to summarize this."},
+        {"content": statements("I cannot assist with that.", lines=[])},
+    ],
+)
 def test_a_refusal_is_a_status(server: ChatServer, fault: object) -> None:
     server.faults.append(fault)
     summaries = asked(server, "at_once=1", count=2)
@@ -331,7 +434,7 @@ def test_a_server_that_drips_is_left_in_time(server: ChatServer) -> None:
     server.faults.append("drip")
     began = time.monotonic()
     [summary] = asked(server, "retries=0&timeout=0.3")
-    assert "no whole answer within 0.3 s" in summary.reason
+    assert "no whole answer within 0.3 s (?timeout=)" in summary.reason
     assert time.monotonic() - began < 8
 
 
@@ -372,6 +475,9 @@ def test_a_repeated_run_pays_nothing(server: ChatServer, tmp_path: Path) -> None
          ["A b."], [(1,)]),
         ('{"statements": [{"text": "A b.", "lines": [1],}, {"text": "C d.", "lines": [2]}]}',
          ["C d."], [(1,)]),
+        ('{"statements": [{"sentence": "A b.", "lines": "2-3"}, {"content": "C d."}]}',
+         ["A b.", "C d."], [(1, 2), ()]),
+        ('Here:\n{"statements": ["A b [2].", 7, "C d."]}', ["A b", "C d."], [(1,), ()]),
         ('{"statements": []}', [], []),
         ('{"statements": [{"lines": [2], "text": "..."}]}', [], []),
         ('{"summary": {"text": "Nested \\u001b[2Jtext."}}', ["Nested [2Jtext."], [()]),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # What quotes do not need is imported where it is needed: most summaries are made of quotes.
 
+NO_ANSWER = "no usable answer"
+"""In the reason where a verifier could judge nothing."""
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that steer a terminal, and halves of characters, which no file can hold."""
 _QUOTED_LINES = 2
@@ -100,7 +102,7 @@ def _verdict(
         return "doubtful", ("no line of the dialogue supports it",)
     if judgement is None:
         return "unverified", ("nothing verifies it: compare it with the lines below",)
-    return judgement.verdict or "doubtful", judgement.reasons
+    return judgement.verdict or "unverified", judgement.reasons
 
 
 def claim_of(statement: Statement) -> str:
@@ -112,22 +114,20 @@ def claim_of(statement: Statement) -> str:
 
 def settle(
     dialogue: Dialogue, statements: Sequence[Statement], unsupported: Unsupported
-) -> tuple[list[Statement], int]:
-    """What becomes of statements that nothing supports; how many were replaced or dropped.
+) -> list[Statement]:
+    """What becomes of statements that nothing supports.
 
     ``quote``: the words of the lines that come nearest take their place, each once; a statement
     that no line comes near is dropped. One that nothing has judged yet stays as it is.
     """
     if unsupported == "mark":
-        return list(statements), 0
+        return list(statements)
     kept: list[Statement] = []
-    count = 0
     quoted = {s.text for s in statements if s.verdict == "quoted"}
     for statement in statements:
         if statement.verdict in ("quoted", "supported", "unverified"):
             kept.append(statement)
             continue
-        count += 1
         spans = sorted(statement.evidence[:_QUOTED_LINES], key=lambda span: span.utterance)
         utterances = [dialogue.utterances[span.utterance] for span in spans]
         quotes = zip(utterances, spans, strict=True)
@@ -145,7 +145,7 @@ def settle(
                     replaced=statement.text,
                 )
             )
-    return list(_placed(dialogue, kept)), count
+    return list(_placed(dialogue, kept))
 
 
 def _placed(dialogue: Dialogue, statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -11,11 +11,11 @@ from dialogist.records import Draft
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CITED = re.compile(r"\s*[\[(](?:lines?\s*)?(\d+(?:\s*(?:,|;|and|-|–|to)\s*\d+)*)[\])]\.?")
-_RANGE = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*(\d+))?")
+_RANGE = re.compile(r"(\d{1,6})(?:\s*(?:-|–|to)\s*(\d{1,6}))?")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _DECLINES = re.compile(
-    r"(?:i['’]?m sorry|sorry|i apologi[sz]e|as an ai|i can(?:no|['’])t|i am (?:not able|unable)|"
-    r"i['’]m (?:not able|unable))\b",
+    r"(?:unfortunately, )?(?:i['’]?m sorry|sorry|i apologi[sz]e|as an ai|i can(?:no|['’])t|"
+    r"i(?: am|['’]m) (?:not able|unable)|i (?:won['’]t|will not) be able)\b",
     re.IGNORECASE,
 )
 _LONGEST, _MOST = 2_000, 200  # characters of a statement, statements of an answer
@@ -64,14 +64,16 @@ def drafts_of(content: str, lines: int, sections: Iterable[str] = ()) -> list[Dr
     """
     content = without_thoughts(content)
     titles = {title.casefold(): title for title in sections}
-    objects = list(objects_in(content, "text"))
-    if not objects and (content[:1] in "{[" or content.startswith("```")):
+    lists = [value["statements"] for value in objects_in(content, "statements")]
+    objects: list[Any] = list(objects_in(content, "text")) or [
+        one for each in lists if isinstance(each, list) for one in each
+    ]
+    if not objects and (lists or content[:1] in "{[" or content.startswith("```")):
         return []  # JSON of another kind, or without a statement: no text to be read
-    drafts = (
-        [_draft(value, lines, titles) for value in objects]
-        if objects
-        else list(_in_text(content, lines, titles))
-    )
+    drafts: list[Draft] = []
+    for one in objects or [content]:
+        is_object = isinstance(one, dict)
+        drafts += [_draft(one, lines, titles)] if is_object else _in_text(one, lines, titles)
     return [draft for draft in drafts if any(map(str.isalnum, draft.text))][:_MOST]
 
 
@@ -80,32 +82,36 @@ def _draft(value: Mapping[str, Any], lines: int, titles: Mapping[str, str]) -> D
         text = value.get(key)
         return printable(text)[:_LONGEST] if isinstance(text, str) else ""
 
-    cited = value.get("lines")
-    numbers = [_number(n) for n in (cited if isinstance(cited, list) else [cited])]
-    section = words("section")
+    section, names = words("section"), ("text", "statement", "sentence", "content", "summary")
     return Draft(
-        words("text"),
-        _lines(numbers, lines),
+        next(filter(None, map(words, names)), ""),
+        _lines(numbers_in(value.get("lines")), lines),
         titles.get(section.casefold(), section),
         owner=words("owner"),
         deadline=words("deadline"),
     )
 
 
-def _number(value: Any) -> int:
-    digits = re.search(r"\d{1,6}", value) if isinstance(value, str) else None
-    if digits is not None:
-        return int(digits[0])
-    return value if type(value) is int else 0
+def numbers_in(value: Any) -> Iterator[int]:
+    """Numbers as a model writes them: ``[3, 4]``, ``"3"``, ``"[2-4]"``."""
+    if type(value) is int:
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from numbers_in(one)
+    elif isinstance(value, str):
+        for first, last in _RANGE.findall(value):
+            start, end = int(first), int(last or first)
+            yield from range(start, min(end, start + _LONGEST_RANGE) + 1)
 
 
 def _lines(numbers: Iterable[int], lines: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(n - 1 for n in numbers if 0 < n <= lines))
 
 
-def _in_text(content: str, lines: int, titles: Mapping[str, str]) -> Iterator[Draft]:
+def _in_text(content: Any, lines: int, titles: Mapping[str, str]) -> Iterator[Draft]:
     section = ""
-    for line in content.splitlines():
+    for line in content.splitlines() if isinstance(content, str) else ():
         line = printable(line).strip("#* ")
         heading, colon, rest = line.partition(":")
         heading = _BULLET.sub("", heading).strip("* ")
@@ -117,8 +123,6 @@ def _in_text(content: str, lines: int, titles: Mapping[str, str]) -> Iterator[Dr
         for text in split_sentences(line):
             numbers: list[int] = []
             for match in _CITED.finditer(text):
-                for first, last in _RANGE.findall(match[1]):
-                    end = int(last or first)
-                    numbers += range(int(first), min(end, int(first) + _LONGEST_RANGE) + 1)
+                numbers += numbers_in(match[1])
             text = _CITED.sub("", text).strip(" *")[:_LONGEST]
             yield Draft(text, _lines(numbers, lines), section)

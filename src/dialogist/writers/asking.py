@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dialogist.grounding import claim_of
+from dialogist.errors import DataError
+from dialogist.grounding import NO_ANSWER, claim_of
 from dialogist.grounding.evidence import find_evidence
 from dialogist.grounding.verification import Judgement
 from dialogist.plain_text import printable
 from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Statement, Verdict
-from dialogist.writers.answers import objects_in, without_thoughts
-from dialogist.writers.chat import CHARACTERS_A_TOKEN, prompt_text
+from dialogist.writers.answers import numbers_in, objects_in, without_thoughts
+from dialogist.writers.chat import CHARACTERS_A_TOKEN, KEEP, NotAsked, prompt_text
 from dialogist.writers.language_model import list_schema, numbered_lines
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class AskingVerifier:
         self._prompt = prompt_text(None, "verify.txt")
 
     def verify(self, dialogue: Dialogue, statements: Sequence[Statement]) -> list[Judgement]:
-        """The model's verdicts; of a statement that it says nothing about none is known.
+        """The model's verdicts; of a statement that it says nothing usable about none is known.
 
         Raises:
-            DataError: there is no usable answer.
+            NotAsked: the budget does not allow it, or nobody waits for it any more.
             ModelError: the model cannot be reached or used at all.
         """
         sent = outbound(dialogue, self.chat.masks)
@@ -62,12 +63,15 @@ class AskingVerifier:
             text = "\n".join(
                 ("Lines:", *_with_gaps(sent.dialogue, shown), "", "Statements:", *claims)
             )
-            content, _ = self.chat.complete(self._prompt, text, _SCHEMA)
-            for values in objects_in(without_thoughts(content), "verdict"):
-                which, wrong = values.get("statement"), values.get("wrong")
-                if type(which) is int and 0 < which <= len(numbers):
-                    reason = printable(wrong)[:_LONGEST] if isinstance(wrong, str) else ""
-                    judgements[numbers[which - 1]] = _judgement(str(values["verdict"]), reason)
+            try:
+                content, _ = self.chat.complete(self._prompt, text, _SCHEMA)
+                judgements |= _judged(content, numbers)
+                KEEP.get()()
+            except NotAsked:
+                raise
+            except DataError as error:
+                unknown = Judgement(None, (f"the verifier gave {NO_ANSWER}: {error}",))
+                judgements |= dict.fromkeys(numbers, unknown)
         silent = Judgement(None, ("the verifier says nothing about it",))
         return [judgements.get(number, silent) for number in range(len(statements))]
 
@@ -87,11 +91,25 @@ class AskingVerifier:
             yield part
 
 
-def _judgement(verdict: str, reason: str) -> Judgement:
-    known = _VERDICTS.get(verdict.strip().lower().replace("_", " "))
-    if known == "supported":
-        return Judgement("supported")
-    return Judgement(known or "doubtful", (reason or "not said in these words",))
+def _judged(content: str, numbers: Sequence[int]) -> dict[int, Judgement]:
+    """The verdicts on statements of these numbers, which an answer counts from 1; a DataError if
+    it has none, or counts otherwise: nobody knows which it means."""
+    found: dict[int, Judgement] = {}
+    for values in objects_in(without_thoughts(content), "verdict"):
+        place, wrong = next(numbers_in(values.get("statement")), 0), values.get("wrong")
+        if not 0 < place <= len(numbers):
+            raise DataError(f"it judges statement {place} of {len(numbers)}")
+        verdict = _VERDICTS.get(str(values["verdict"]).strip(" .").lower().replace("_", " "))
+        reason = printable(wrong)[:_LONGEST] if isinstance(wrong, str) else ""
+        if verdict == "supported" and reason.strip(" .-").lower() not in ("", "none", "nothing"):
+            verdict = "doubtful"
+        reasons = () if verdict == "supported" else (reason or "not said in these words",)
+        judgement = Judgement(verdict or "doubtful", reasons)
+        if found.setdefault(numbers[place - 1], judgement).verdict != judgement.verdict:
+            found[numbers[place - 1]] = Judgement("doubtful", ("two verdicts of the verifier",))
+    if not found:
+        raise DataError("it holds no verdict")
+    return found
 
 
 def _lines_of(dialogue: Dialogue, statement: Statement) -> set[int]:

@@ -14,10 +14,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
@@ -26,6 +27,8 @@ from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError, Declined, ModelError, UsageError, needs_extra
 from dialogist.files import network_allowed
 from dialogist.language.tokens import counted
+from dialogist.plain_text import printable
+from dialogist.privacy.masking import masked_line
 from dialogist.records import Sent
 from dialogist.writers import GIVEN_UP, SENT
 
@@ -40,12 +43,25 @@ CHARACTERS_A_TOKEN = 3
 
 _LARGEST_ANSWER = 1 << 20  # bytes
 _USUAL_CONTEXT = 8192  # tokens, where a server does not say
+_NEW = "max_completion_tokens"  # as some servers call max_tokens
 _NO_COMPLETION = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _HOPELESS = {
     **dict.fromkeys((401, 403), f"the key is refused: set {ENDPOINT_KEY}"),
     404: "there is no such model or path",
 }
+
+
+_TRIES: ContextVar[int] = ContextVar("_TRIES")  # requests of this thread
+KEEP: ContextVar[Callable[[], object]] = ContextVar("KEEP", default=str)
+"""Puts this thread's last answer into the cache; called by who could use it."""
+
+
+_Answer: TypeAlias = tuple[str, Any, Any, tuple[int, int]]  # text, its end, refusal, tokens
+
+
+class NotAsked(DataError):
+    """The budget does not allow a request, or nobody waits for its answer any more."""
 
 
 class ChatConfig(Config):
@@ -118,6 +134,7 @@ class ChatModel:
         self._lock = threading.Lock()
         self._tokens, self._cost = 0, 0.0
         self._forms = ["json_schema", "json_object with schema", "json_object", ""]
+        self._sampling = self.config.model_dump(include={"max_tokens", "temperature", "seed"})
 
     @cached_property
     def context(self) -> int:
@@ -138,11 +155,7 @@ class ChatModel:
         return None
 
     def models(self) -> list[str]:
-        """The models that the server lists.
-
-        Raises:
-            ModelError: it cannot be reached.
-        """
+        """The models that the server lists; a ModelError if it cannot be reached."""
         return list(self._listed())
 
     def _listed(self) -> dict[str, dict[str, Any]]:
@@ -163,8 +176,7 @@ class ChatModel:
         """The answer, and whether it was cut at ``max_tokens``; ``on_text`` hears it as it comes.
 
         Raises:
-            DataError: there is no usable answer, the budget does not allow it, or nobody waits for
-                it any more (`GIVEN_UP`).
+            DataError: there is no usable answer; `NotAsked`, it was not wanted.
             Declined: the model declines.
             ModelError: the server cannot be reached, or refuses the key or the model.
         """
@@ -174,7 +186,8 @@ class ChatModel:
         key = hashlib.sha256(asked.encode()).hexdigest()
         kept = self._cache.get(key)
         if kept is not None:
-            self._count(0, 0, cached=True)
+            KEEP.set(str)
+            self._count(0, 0, 0, cached=1)
             if on_text is not None:
                 on_text(kept)
             return kept, False
@@ -182,140 +195,148 @@ class ChatModel:
         estimate = (len(system) + len(user)) // CHARACTERS_A_TOKEN
         spent = (0, 0)
         self._reserve(estimate)
+        _TRIES.set(0)
         try:
-            content, spent, is_cut = self._asked(messages, schema, on_text)
+            send = partial(self._send, messages, schema, on_text)
+            content, finish, refusal, spent = self._asked(send)
         finally:
             # At once: between two steps another thread would see the budget spent twice.
-            self._book(spent[0] - estimate, spent[1] - self.config.max_tokens)
-            self._count(*spent)
-        if not is_cut:
-            self._cache.put(key, content)
+            more = spent[0] - estimate, spent[1] - self.config.max_tokens
+            with self._lock:
+                self._tokens += sum(more)
+                self._cost += self._price(*more)
+            self._count(*spent, _TRIES.get())
+        if refusal or finish == "content_filter":
+            raise Declined(f"the model declines: {printable(str(refusal or finish))[:200]}")
+        is_cut = finish == "length"
+        if not content.strip():
+            cut = f": cut at {self.config.max_tokens:,} tokens (?max_tokens=)" * is_cut
+            raise DataError(f"the endpoint's answer holds no text{cut}")
+        KEEP.set(str if is_cut else partial(self._cache.put, key, content))
         return content, is_cut
 
-    def _asked(
-        self,
-        messages: list[dict[str, str]],
-        schema: Mapping[str, Any],
-        on_text: Callable[[str], None] | None,
-    ) -> tuple[str, tuple[int, int], bool]:
-        """One request, or as many as it takes to find the form of answers that a server knows."""
+    def _asked(self, send: Callable[[str, dict[str, Any]], _Answer]) -> _Answer:
+        """One request, or as many as it takes to find the form of answers, and the settings, that
+        a server knows; a form that it refuses may be well, and the dialogue too long."""
+        import httpx2 as httpx
         import openai
 
         begin = time.monotonic()
+        refused = set[str]()
         while True:
-            form = self._forms[0]
+            form = next(form for form in self._forms if form not in refused)
+            sampling, before = self._sampling, _TRIES.get()
             try:
-                return self._send(messages, schema, form, on_text)
+                answer = send(form, sampling)
+                if refused:
+                    self._forms = [form for form in self._forms if form not in refused]
+                return answer
             except openai.APIStatusError as error:
-                status = error.status_code
-                is_refused = status in (400, 422) or "response_format" in str(error.body)
-                if is_refused and form:
-                    with self._lock:
-                        if self._forms[0] == form:
-                            self._forms.pop(0)  # this server does not know it
-                    continue
+                status, told = error.status_code, str(error.body).lower()
+                sizes = "context" in told and any(s in told for s in ("length", "size", "window"))
+                is_long = sizes or "too long" in told
+                if not is_long and (status in (400, 422) or "response_format" in told):
+                    wished = {"max_tokens", _NEW} | self.config.model_fields_set
+                    kept = {k: v for k, v in sampling.items() if k in wished or k not in told}
+                    if _NEW in told and "max_tokens" in kept:
+                        kept[_NEW] = kept.pop("max_tokens")
+                    if kept != sampling:
+                        self._sampling = kept
+                        continue
+                    if form:
+                        refused.add(form)
+                        continue
+                message = f"the endpoint answered with status {status}"
                 if status in _HOPELESS:
-                    reason = f"the endpoint answered with status {status}"
-                    raise ModelError(f"{self.name}: {reason}: {_HOPELESS[status]}") from None
-                tries = ""
+                    raise ModelError(f"{self.name}: {message}: {_HOPELESS[status]}") from None
                 if status == 429 or status >= 500:
-                    tries = f" ({counted(self.config.retries + 1, 'tries')})"
-                raise DataError(f"the endpoint answered with status {status}{tries}") from None
-            except openai.APITimeoutError:
-                raise DataError(f"no whole answer within {self.config.timeout:g} s") from None
-            except openai.APIConnectionError as error:
+                    message += f" ({counted(_TRIES.get() - before, 'tries')})"
+                message += " (?context=)" * is_long + _told(error.body)
+                raise DataError(message) from None
+            except (openai.APITimeoutError, httpx.TimeoutException):
+                seconds = f"{self.config.timeout:g} s"
+                raise DataError(f"no whole answer within {seconds} (?timeout=)") from None
+            except (openai.APIConnectionError, httpx.TransportError) as error:
                 if isinstance(error.__cause__, DataError):
                     raise error.__cause__ from None
                 # A server that is gone ends the run; one that breaks off costs the dialogue.
                 if type(error.__cause__).__name__ == "ConnectError":
-                    message = f"{self.name}: cannot be reached: {error.__cause__}"
-                    raise ModelError(message) from None
-                seconds = time.monotonic() - begin
-                raise DataError(f"the connection failed after {seconds:.0f} s") from None
-            except (openai.OpenAIError, *_NO_COMPLETION):
-                raise DataError("the endpoint's answer is no chat completion") from None
+                    raise ModelError(f"{self.name}: cannot be reached: {error.__cause__}") from None
+                seconds = f"{time.monotonic() - begin:.0f} s"
+                raise DataError(f"the connection failed after {seconds}") from None
+            except (openai.OpenAIError, *_NO_COMPLETION) as error:
+                told = _told(getattr(error, "body", None))
+                raise DataError(f"the endpoint's answer is no chat completion{told}") from None
 
     def _send(
         self,
         messages: list[dict[str, str]],
         schema: Mapping[str, Any],
-        form: str,
         on_text: Callable[[str], None] | None,
-    ) -> tuple[str, tuple[int, int], bool]:
-        request: dict[str, Any] = {
-            "model": self.model,
-            "messages": messages,
-            "max_tokens": self.config.max_tokens,
-            "temperature": self.config.temperature,
-            "seed": self.config.seed,
-        }
+        form: str,
+        sampling: dict[str, Any],
+    ) -> _Answer:
+        import openai
+
+        request: dict[str, Any] = {"model": self.model, "messages": messages, **sampling}
         if form == "json_schema":
             named = {"name": "answer", "schema": schema, "strict": True}
             request["response_format"] = {"type": form, "json_schema": named}
         elif form:
             kept = {"schema": schema} if form.endswith("schema") else {}  # of llama.cpp
             request["response_format"] = {"type": "json_object", **kept}
-        if on_text is None:
-            answer = self._client.chat.completions.create(**request)
-            choice, usage = answer.choices[0], answer.usage
-            content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
-            finish = choice.finish_reason
-        else:
-            content, refusal, finish, usage = "", None, None, None
-            chunks = self._client.chat.completions.create(
-                **request, stream=True, stream_options={"include_usage": True}
-            )
-            for chunk in chunks:
-                usage = chunk.usage or usage
-                for choice in chunk.choices[:1]:
-                    finish = choice.finish_reason or finish
-                    refusal = getattr(choice.delta, "refusal", None) or refusal
+        if on_text is not None:
+            request |= {"stream": True, "stream_options": {"include_usage": True}}
+        reply: Any = self._client.chat.completions.create(**request)
+        is_stream = isinstance(reply, openai.Stream)
+        if is_stream and "json" in reply.response.headers.get("content-type", ""):
+            whole = json.loads(reply.response.read())  # of a server that does not stream
+            reply, is_stream = openai.types.chat.ChatCompletion.model_construct(**whole), False
+        content, refusal, finish, usage = "", None, None, None
+        for part in reply if is_stream else [reply]:
+            if getattr(part, "error", None):
+                raise DataError(f"the endpoint answered with an error{_told(part.error)}")
+            usage = part.usage or usage
+            for choice in part.choices[:1]:
+                said = choice.delta if is_stream else choice.message
+                finish = choice.finish_reason or finish
+                refusal = getattr(said, "refusal", None) or refusal
+                text = said.content or ""
+                if isinstance(text, list):
+                    text = "".join(str(piece.get("text") or "") for piece in text)
+                content += text
+                if on_text is not None and text:
                     _check_wanted()
-                    if choice.delta.content:
-                        content += choice.delta.content
-                        on_text(content)
-        if refusal or finish == "content_filter":
-            raise Declined(f"the model declines: {' '.join(str(refusal or finish).split())[:200]}")
-        if not isinstance(content, str) or not content.strip():
-            raise DataError("the endpoint's answer holds no text")
+                    on_text(content)
         size = sum(len(m["content"]) for m in messages)
         tokens = (
             getattr(usage, "prompt_tokens", None) or size // CHARACTERS_A_TOKEN,
             getattr(usage, "completion_tokens", None) or len(content) // CHARACTERS_A_TOKEN,
         )
-        return content, tokens, finish == "length"
+        return content, finish, refusal, tokens
 
     def _price(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in * self.config.price_in + tokens_out * self.config.price_out) / 1e6
 
     def _reserve(self, estimate: int) -> None:
-        """Count what a request may cost, until the server says what it did.
-
-        Raises:
-            DataError: it would go beyond the budget.
-        """
+        """Count what a request may cost, until the server says what it did; or raise NotAsked."""
         config, most = self.config, estimate + self.config.max_tokens
         cost = self._price(estimate, config.max_tokens)
         with self._lock:
             if config.budget is not None and self._tokens + most > config.budget:
-                raise DataError(
+                raise NotAsked(
                     f"the budget of {counted(config.budget, 'tokens')} does not allow it: "
                     f"{self._tokens:,} are spent"
                 )
             if config.budget_cost is not None and self._cost + cost > config.budget_cost:
-                raise DataError(
+                raise NotAsked(
                     f"the budget of {config.budget_cost:g} does not allow it: "
                     f"{self._cost:.4g} is spent"
                 )
             self._tokens += most
             self._cost += cost
 
-    def _book(self, tokens_in: int, tokens_out: int) -> None:
-        with self._lock:
-            self._tokens += tokens_in + tokens_out
-            self._cost += self._price(tokens_in, tokens_out)
-
-    def _count(self, tokens_in: int, tokens_out: int, cached: bool = False) -> None:
+    def _count(self, tokens_in: int, tokens_out: int, requests: int, cached: int = 0) -> None:
         """Add to what was sent for the dialogue at hand."""
         sent = SENT.get()
         if sent is None:
@@ -324,7 +345,7 @@ class ChatModel:
         cost = self._price(tokens_in, tokens_out) if self._price(1, 1) else None
         sent[self.host] = replace(
             before,
-            requests=before.requests + (not cached),
+            requests=before.requests + requests,
             cached=before.cached + cached,
             tokens_in=before.tokens_in + tokens_in,
             tokens_out=before.tokens_out + tokens_out,
@@ -334,7 +355,14 @@ class ChatModel:
 
 def _check_wanted() -> None:
     if reason := GIVEN_UP.get()():
-        raise DataError(reason)
+        raise NotAsked(reason)
+
+
+def _told(body: Any) -> str:
+    """The first line of a server's own words on an error, if it is no page, behind a colon."""
+    words = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
+    line = words.strip().partition("\n")[0][:1000] if isinstance(words, str) else ""
+    return f": {masked_line(printable(line))[:100]}" if line and line[0] != "<" else ""
 
 
 class AnswerCache:
@@ -381,7 +409,7 @@ class AnswerCache:
         if self._database is not None:
             change = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
             with self._lock:
-                self._database.execute(change, (key, content))
+                self._database.execute(change, (key, content.encode("utf-8", "replace").decode()))
 
 
 def parsed_address(address: str, kind: str = "openai") -> tuple[str, str, ChatConfig]:
@@ -451,12 +479,15 @@ def _bounded_transport(seconds: float, at_once: int, has_key: bool) -> "httpx.Ba
     class Transport(httpx.HTTPTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             _check_wanted()  # before each try
+            _TRIES.set(_TRIES.get() + 1)
             deadline = time.monotonic() + seconds
             if not has_key:  # the client insists on one
                 request.headers.pop("Authorization", None)
             response = super().handle_request(request)
             assert isinstance(response.stream, httpx.SyncByteStream)
             response.stream = Bounded(response.stream, deadline)
+            if response.status_code == 429 and b"insufficient_quota" in response.read():
+                response.headers["x-should-retry"] = "false"  # waiting does not help
             return response
 
     limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)

@@ -6,6 +6,7 @@ merged by the model. To another machine a dialogue is sent masked, and what come
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,7 @@ from dialogist.privacy.masking import outbound
 from dialogist.records import Dialogue, Draft, SummaryOptions, Warning, WriterOutput
 from dialogist.writers import DRAFTED
 from dialogist.writers.answers import drafts_of, is_refusal, objects_in, without_thoughts
-from dialogist.writers.chat import CHARACTERS_A_TOKEN, ChatModel, prompt_text
+from dialogist.writers.chat import CHARACTERS_A_TOKEN, KEEP, ChatModel, prompt_text
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import FieldSource, Form, FormSection
@@ -100,6 +101,8 @@ class LanguageModelWriter:
             ModelError: the model cannot be reached or used at all.
         """
         sent = outbound(dialogue, self.chat.masks)
+        if options.focus is not None:  # by the name that the lines have
+            options = replace(options, focus=sent.masked(options.focus))
         sections = [s for s in form.sections if holds_of(s)] if form is not None else []
         titles = [section.title for section in sections]
         words = sum(len(u.text.split()) for u in dialogue.utterances)
@@ -173,7 +176,8 @@ class LanguageModelWriter:
             drafts = drafts_of(content, len(dialogue.utterances), titles)
             if drafts or '"..."' not in content:
                 break
-        if is_refusal(content) and not any(draft.lines for draft in drafts):
+        begin = drafts[0].text if drafts else content
+        if is_refusal(begin) and not any(draft.lines for draft in drafts):
             raise Declined("the model declines to summarize this")
         if is_cut:
             limit = counted(self._max_tokens, "tokens")
@@ -181,8 +185,9 @@ class LanguageModelWriter:
             if not drafts:
                 raise DataError(f"{message} (?max_tokens=)")
             warnings.append(Warning("length", message))
-        if not drafts and '"statements"' not in content:
+        if not drafts and '"statements":[]' not in "".join(without_thoughts(content).split()):
             raise DataError("the model's answer holds no statement")
+        KEEP.get()()
         return drafts
 
 
