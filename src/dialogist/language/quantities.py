@@ -178,10 +178,6 @@ _NAMED: dict[str, tuple[float, ...]] = {
 _TELLING = (NUMBER_WORDS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
 _WORDS = _TELLING | {"noon", "midday", "midnight", "clock"}
 _SCALES = {"k": 1000, "m": 10**6, "mil": 10**6, "mln": 10**6, "bn": 10**9, **SCALES}
-_MINUTES = {
-    "half": 30, "quarter": 15, "twenty five": 25, "25": 25, "twenty": 20, "20": 20, "ten": 10,
-    "10": 10, "five": 5, "5": 5,
-}  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _BELOW = re.compile(r"\d+(?:,\d{3}(?!\d))*")
 
@@ -225,8 +221,9 @@ def _hour_of(word: str) -> int:
 def _spoken(text: str) -> Quantity:
     words = re.findall(r"[^\W_]+", text)
     hour = _hour_of(next(word for word in reversed(words) if re.fullmatch(_HOUR, word)))
-    first = re.sub(r"^a\s", "", text).replace("-", " ")
-    minute = next(value for word, value in _MINUTES.items() if first.startswith(word))
+    before = re.split("past|to|after|before|till", text)[0]
+    named = 30 if "half" in words else 15 if "quarter" in words else 0
+    minute = named or int(_beginning(before))
     parts = (float(minute), float(hour))  # "five to six" may be a range
     if not {"to", "before", "till"}.isdisjoint(words):
         hour, minute = hour - 1, 60 - minute
