@@ -78,7 +78,7 @@ class KnownValues:
                     node = node.setdefault(character, {})
                 node.setdefault("", kind)
 
-    def matches(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def matches(self, text: str) -> Iterator[EntitySpan]:
         """Where values stand in a plain text, from left to right, the longest first."""
         places = [i for i, c in enumerate(text) if c not in _SEPARATORS] if self._tree else []
         position = 0
@@ -96,10 +96,10 @@ class KnownValues:
                 # A word or number does not go on there; Chinese does not border.
                 goes_on = _BORDERS.match(text, last) and _BORDERS.match(text, last + 1)
                 if "" in node and not goes_on:
-                    found = start, last + 1, node[""]
+                    found = EntitySpan(start, last + 1, node[""])
             if found:
                 yield found
-                position = found[1]
+                position = found.end
 
 
 class FirstLook(NamedTuple):
@@ -183,11 +183,7 @@ def find_personal_data(
     plain = plain_characters(text)
     # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
     apart = Stretches((span.start, span.end) for span in look.entities)
-    values = [
-        EntitySpan(start, end, kind)
-        for start, end, kind in known.matches(plain)
-        if not apart.cuts(start, end)
-    ]
+    values = [span for span in known.matches(plain) if not apart.cuts(span.start, span.end)]
     denied = [EntitySpan(start, end, DENIED) for start, end in privacy.denied.mentions(text)]
     candidates = [*denied, *values, *look.spans, *_people(text, privacy, people)]
     # "the choir room", though a speaker is called so.
