@@ -406,9 +406,8 @@ def _from_version_3(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_json(record: object) -> dict[str, JSON]:
     """The fields of a record as JSON values: tuples as lists, NaN as null."""
-    values = {f: getattr(record, f.name) for f in fields(cast(Any, record)) if f.init}
-    shown = {f.name: v for f, v in values.items() if v is not None or not f.metadata}
-    return {name: _json_value(value) for name, value in shown.items()}
+    values = ((f, getattr(record, f.name)) for f in fields(cast(Any, record)) if f.init)
+    return {f.name: _json_value(v) for f, v in values if v is not None or not f.metadata}
 
 
 def _json_value(value: Any) -> JSON:

@@ -183,14 +183,6 @@ def _cells(result: "Result") -> dict[str, object]:
         from dialogist.forms.fill import section_as_cell  # takes a while to load
 
         sections = {section.title: section_as_cell(section) for section in result.filled.sections}
-    return {
-        **sections,
-        "id": summary.id,
-        "status": summary.status,
-        "reason": summary.reason,
-        "text": summary.text,
-        "verdicts": ", ".join(sorted({statement.verdict for statement in summary.statements})),
-        "warnings": len(summary.warnings),
-        "writer": summary.writer,
-        "ready": summary.ready,
-    }
+    own = {column: getattr(summary, column, None) for column in (*CSV_COLUMNS, *MORE_COLUMNS)}
+    verdicts = ", ".join(sorted({statement.verdict for statement in summary.statements}))
+    return {**sections, **own, "verdicts": verdicts, "warnings": len(summary.warnings)}

@@ -25,6 +25,7 @@ import yaml
 import dialogist
 from dialogist import Dialogue, read_dialogues
 from dialogist.language.people import is_first_name, name_mentions
+from dialogist.privacy.finding import Stretches
 from dialogist.privacy.masking import turns_that_ask
 from dialogist.privacy.packs import privacy_of
 from dialogist.privacy.persons import People, is_person
@@ -145,9 +146,10 @@ class Examples:
 
     def add(self, words: Iterable[TagCandidate], spans: Spans) -> None:
         """The words of a text, and where what is looked for stands in it."""
+        marked = Stretches(spans)
         for word in words:
             self.features.append(np.array(word.features))
-            self.are_marked.append(word.touches(spans))
+            self.are_marked.append(marked.touches(word.start, word.end))
 
     def add_names(self, turns: Iterable[tuple[str, Spans]], question: str = "") -> None:
         """The words of a talk: each text with where people stand in it; ``question``: before it."""
@@ -230,9 +232,9 @@ def value_examples(dialogues: Sequence[Dialogue], marked: Sequence[Dialogue]) ->
                 lambda _: str(dice.randrange(10 ** dice.randrange(2, 7))), turn.text
             )
             for text in dict.fromkeys((turn.text, longer)):
-                known = [span for rule in rules for span in rule.spans(text, asked)]
-                words = (w for w in value_candidates(text, asked) if not w.touches(known))
-                examples.add(words, [])
+                known = Stretches(span for rule in rules for span in rule.spans(text, asked))
+                words = value_candidates(text, asked)
+                examples.add((w for w in words if not known.touches(w.start, w.end)), [])
     return examples
 
 

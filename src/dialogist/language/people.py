@@ -55,13 +55,6 @@ class Mention(NamedTuple):
     words: tuple[str, ...]
 
 
-class _Word(NamedTuple):
-    start: int
-    end: int
-    text: str
-    initial: bool
-
-
 def has_names(text: str) -> bool:
     """Whether names can be told in a text at all: not where all letters are small, or capital.
 
@@ -69,7 +62,7 @@ def has_names(text: str) -> bool:
     """
     if text == text.lower() or text == text.upper():
         return not any(map(str.isalpha, text))
-    inner = [w.text for w in _words(text) if not w.initial and w.text.lower() in FUNCTION_WORDS]
+    inner = [w[0] for w, initial in _words(text) if not initial and w[0].lower() in FUNCTION_WORDS]
     capital = sum(word[0].isupper() and word != "I" for word in inner)
     return 2 * capital <= len(inner)
 
@@ -77,15 +70,15 @@ def has_names(text: str) -> bool:
 def name_mentions(text: str) -> list[Mention]:
     """The names in a text, each with all its words; weekdays and months are none."""
     mentions: list[Mention] = []
-    for word in _words(text):
-        bare = _POSSESSIVE.sub("", word.text)
-        if not bare or not _is_name(bare, word.initial):
+    for word, initial in _words(text):
+        bare = _POSSESSIVE.sub("", word[0])
+        if not bare or not _is_name(bare, initial):
             continue
-        end = word.start + len(bare)
-        if mentions and not word.initial and text[mentions[-1].end : word.start] == " ":
+        start, end = word.start(), word.start() + len(bare)
+        if mentions and not initial and text[mentions[-1].end : start] == " ":
             mentions[-1] = Mention(mentions[-1].start, end, mentions[-1].words + name_words(bare))
         else:
-            mentions.append(Mention(word.start, end, name_words(bare)))
+            mentions.append(Mention(start, end, name_words(bare)))
     return mentions
 
 
@@ -115,16 +108,15 @@ def _is_other_word(word: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _words(text: str) -> tuple[_Word, ...]:
-    """The words of a text; ``initial`` are those that begin a sentence, a quotation or a list."""
-    words: list[_Word] = []
+def _words(text: str) -> tuple[tuple[re.Match[str], bool], ...]:
+    """The words of a text, each with whether it begins a sentence, a quotation or a list."""
+    words: list[tuple[re.Match[str], bool]] = []
     for start, stop in sentence_spans(text):
         end = start
         for match in _TOKEN.finditer(text, start, stop):
             gap = text[end : match.start()]
             if match["tag"] is None:
-                initial = end == start or not _BREAKS.isdisjoint(gap)
-                words.append(_Word(match.start(), match.end(), match[0], initial))
+                words.append((match, end == start or not _BREAKS.isdisjoint(gap)))
             end = match.end()
     return tuple(words)
 

@@ -1,7 +1,7 @@
 """Numbers, times of day and deadlines, in digits and in words, English and Chinese."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dialogist.language.people import DAYS, MONTHS
@@ -38,8 +38,9 @@ NUMBER_WORDS = {**UNITS, **TENS, **ORDINALS}
 """Words of one number below a hundred (``first`` and ``second`` mean too much else)."""
 
 
-def number_values(words: Sequence[str]) -> list[float]:
-    """The numbers that words in a row make: ``twenty five two hundred`` is 25 and 200."""
+def number_values(text: str) -> list[float]:
+    """The numbers that the words of a text make: ``twenty five two hundred`` is 25 and 200."""
+    words = [word for word in _LETTERS.findall(text) if word in NUMBER_WORDS or word in SCALES]
     numbers: list[float] = []
     total = part = 0.0
     last = 0.0  # what the next word has to be smaller than, to be part of the same number
@@ -178,10 +179,6 @@ _NAMED: dict[str, tuple[float, ...]] = {
 _TELLING = (NUMBER_WORDS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
 _WORDS = _TELLING | {"noon", "midday", "midnight", "clock"}
 _SCALES = {"k": 1000, "m": 10**6, "mil": 10**6, "mln": 10**6, "bn": 10**9, **SCALES}
-_MINUTES = {
-    "half": 30, "quarter": 15, "twenty five": 25, "25": 25, "twenty": 20, "20": 20, "ten": 10,
-    "10": 10, "five": 5, "5": 5,
-}  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _BELOW = re.compile(r"\d+(?:,\d{3}(?!\d))*")
 
@@ -218,15 +215,12 @@ def _clock(text: str) -> Quantity:
     return _time(int(hour), int(minute), text)
 
 
-def _hour_of(word: str) -> int:
-    return int(word) if word.isdecimal() else int(NUMBER_WORDS[word])
-
-
 def _spoken(text: str) -> Quantity:
     words = re.findall(r"[^\W_]+", text)
-    hour = _hour_of(next(word for word in reversed(words) if re.fullmatch(_HOUR, word)))
-    first = re.sub(r"^a\s", "", text).replace("-", " ")
-    minute = next(value for word, value in _MINUTES.items() if first.startswith(word))
+    hour = int(_beginning(next(word for word in reversed(words) if re.fullmatch(_HOUR, word))))
+    before = re.split("past|to|after|before|till", text)[0]
+    named = 30 if "half" in words else 15 if "quarter" in words else 0
+    minute = named or int(_beginning(before))
     parts = (float(minute), float(hour))  # "five to six" may be a range
     if not {"to", "before", "till"}.isdisjoint(words):
         hour, minute = hour - 1, 60 - minute
@@ -234,7 +228,7 @@ def _spoken(text: str) -> Quantity:
 
 
 def _hour(text: str) -> Quantity:
-    return _time(_hour_of(re.match(_HOUR, text)[0]), 0, text)  # type: ignore[index]
+    return _time(int(_beginning(re.match(_HOUR, text)[0])), 0, text)  # type: ignore[index]
 
 
 def _money(text: str) -> Quantity:
@@ -253,8 +247,7 @@ def _priced(text: str) -> Quantity:
 def _beginning(text: str) -> float:
     """The number that a text begins with, in digits or in words."""
     digits = _DIGITS.match(text)
-    words = [word for word in _LETTERS.findall(text) if word in NUMBER_WORDS or word in SCALES]
-    return _float(digits[0]) if digits else sum(number_values(words))
+    return _float(digits[0]) if digits else sum(number_values(text))
 
 
 def _mixed(text: str) -> Quantity:
@@ -300,8 +293,7 @@ def _parts_of(number: str) -> tuple[float, ...]:
 
 
 def _words(text: str) -> Quantity:
-    bare = re.sub(rf"{_AM}$", "", text)
-    parts = number_values([w for w in _LETTERS.findall(bare) if w in NUMBER_WORDS or w in SCALES])
+    parts = number_values(re.sub(rf"{_AM}$", "", text))
     if len(parts) == 1:
         return _number(*parts)
     first, then = parts[:2]

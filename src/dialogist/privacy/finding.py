@@ -7,8 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dialogist.language.entities import BEFORE, EntitySpan
 from dialogist.language.people import has_names, is_first_name, name_mentions
@@ -70,43 +69,37 @@ class KnownValues:
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         """Those that are too short to be telling are left out."""
-        self._kinds: dict[tuple[str, ...], str] = {}
+        self._tree: dict[str, Any] = {}  # what is telling of values one by one, then their kind
         for value, kind in kinds.items():
-            telling = tuple(c.upper() for c in value if c not in _SEPARATORS)
+            telling = [c.upper() for c in value if c not in _SEPARATORS]
             if sum(map(str.isalnum, telling)) >= _SHORTEST:
-                self._kinds.setdefault(telling, kind)
-        # How long those are that begin alike, the longest first.
-        self._lengths: dict[tuple[str, ...], list[int]] = {}
-        for telling in sorted(self._kinds, key=len, reverse=True):
-            lengths = self._lengths.setdefault(telling[:_SHORTEST], [])
-            if len(telling) not in lengths[-1:]:
-                lengths.append(len(telling))
+                node = self._tree
+                for character in telling:
+                    node = node.setdefault(character, {})
+                node.setdefault("", kind)
 
-    def matches(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def matches(self, text: str) -> Iterator[EntitySpan]:
         """Where values stand in a plain text, from left to right, the longest first."""
-        if not self._kinds:
-            return
-        places = [i for i, c in enumerate(text) if c not in _SEPARATORS]
-        telling = tuple(text[i].upper() for i in places)
+        places = [i for i, c in enumerate(text) if c not in _SEPARATORS] if self._tree else []
         position = 0
         for n, start in enumerate(places):
-            lengths = self._lengths.get(telling[n : n + _SHORTEST], ())
-            if start < position or not lengths or not _START.match(text, start):
+            is_known = start >= position and text[start].upper() in self._tree
+            if not is_known or not _START.match(text, start):
                 continue
-            for length in lengths:
-                kind = self._kinds.get(telling[n : n + length])
-                if kind is None:
-                    continue
-                inside = places[n : n + length]
-                end = inside[-1] + 1
-                gaps = (after - before for before, after in pairwise(inside))
-                is_near = all(gap <= _MOST_SEPARATORS + 1 for gap in gaps)
-                # A word or number does not go on there; Chinese does not border.
-                goes_on = _BORDERS.match(text[end - 1]) and _BORDERS.match(text[end : end + 1])
-                if is_near and not goes_on:
-                    yield start, end, kind
-                    position = end
+            node: Any = self._tree
+            last, found = start, None
+            for i in range(n, len(places)):
+                node = node.get(text[places[i]].upper())
+                if node is None or places[i] - last > _MOST_SEPARATORS + 1:
                     break
+                last = places[i]
+                # A word or number does not go on there; Chinese does not border.
+                goes_on = _BORDERS.match(text, last) and _BORDERS.match(text, last + 1)
+                if "" in node and not goes_on:
+                    found = EntitySpan(start, last + 1, node[""])
+            if found:
+                yield found
+                position = found.end
 
 
 class FirstLook(NamedTuple):
@@ -190,11 +183,7 @@ def find_personal_data(
     plain = plain_characters(text)
     # A value is none within a time or an amount: after "order 1999" not that of "$1999.50".
     apart = Stretches((span.start, span.end) for span in look.entities)
-    values = [
-        EntitySpan(start, end, kind)
-        for start, end, kind in known.matches(plain)
-        if not apart.cuts(start, end)
-    ]
+    values = [span for span in known.matches(plain) if not apart.cuts(span.start, span.end)]
     denied = [EntitySpan(start, end, DENIED) for start, end in privacy.denied.mentions(text)]
     candidates = [*denied, *values, *look.spans, *_people(text, privacy, people)]
     # "the choir room", though a speaker is called so.

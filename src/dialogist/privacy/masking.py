@@ -259,8 +259,6 @@ class Outbound:
 
     def restored(self, draft: Draft) -> Draft:
         """A draft of the dialogue with what its masks stand for."""
-        if self.privacy is None:
-            return draft
         text, owner, deadline = map(self.table.restore, (draft.text, draft.owner, draft.deadline))
         return replace(draft, text=text, owner=owner, deadline=deadline)
 

@@ -72,7 +72,7 @@ class People:
         distinct = list(dict.fromkeys(names))
         chosen = set()
         for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
-            if self._meant(name) in (None, name) and name not in chosen:
+            if self._meant(name) in (None, name):
                 chosen.add(name)
                 self._add(name)
         self.names = tuple(name for name in distinct if name in chosen)

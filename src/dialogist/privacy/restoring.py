@@ -66,13 +66,8 @@ class KeptTable(Config):
     @cached_property
     def table(self) -> MaskTable:
         """The table as it was, but for how values are compared."""
-        return MaskTable(
-            values=self.values,
-            mentions=self.mentions,
-            taken=frozenset(self.taken),
-            originals=self.originals,
-            identity=self.original_id,
-        )
+        kept = self.model_dump(include={"values", "mentions", "originals"})
+        return MaskTable(**kept, identity=self.original_id)
 
     def transcript(self, text: str) -> str:
         """The masked transcript, which is of this content, with everything put back."""

@@ -5,7 +5,7 @@ what no rule has a form for. `dialogist_lab.tagger_training` makes their weights
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -28,10 +28,6 @@ class TagCandidate(NamedTuple):
     start: int
     end: int
     features: list[int]
-
-    def touches(self, spans: Iterable[tuple[int, int]]) -> bool:
-        """Whether it overlaps one of the spans."""
-        return any(start < self.end and self.start < end for start, end in spans)
 
 
 def _tagged(
