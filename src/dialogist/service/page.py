@@ -308,11 +308,10 @@ async def queue(request: Request) -> Response:
     service, _ = await guards.authorized(request, "reviews")
     known = ("state", "search", "form", "order", "after")
     asked = {name: value for name, value in request.query_params.items() if name in known}
-    asked = {"state": "open", "search": "", "form": "", "order": "age", **asked}
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     listed = await service.stored(reviews.find_reviews, wanted)
     forms = await service.stored(stored_forms.known_forms)
-    return await _page(request, "reviews", asked=asked, forms=forms, **listed)
+    return await _page(request, "reviews", asked=wanted, forms=forms, **listed)
 
 
 @router.get("/reviews/{identity}")
@@ -348,7 +347,7 @@ async def approve(request: Request) -> Response:
     values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
     if form.get("verdict") == "rejected" and not review:
         given = feedback.feedback_of({**values, "verdict": "rejected"})
-        await service.stored(tables.once_only, key.id, "", "", feedback.add_feedback, given, None)
+        await service.stored(tables.once_only, key.id, "", "", feedback.add_feedback, given)
         return RedirectResponse("/?done=rejected", 303)
     if review:
         wanted = checked_values(reviews.ReviewPage, {"limit": "2", "order": order})
@@ -453,7 +452,7 @@ async def change_forms(request: Request) -> Response:
     text, queue = form.get("text", "").replace("\r\n", "\n"), service.queue
     try:
         if form.get("do") == "preview":
-            read = partial(stored_forms.preview_request, stored_forms.FormPreview(form=text))
+            read = partial(stored_forms.preview_request, {"form": text})
             with queue.place(len(text)) as lane:
                 _, result = await queue.summarize(read, lane, partial(guards.left, request))
             view = view_of(result.dialogue, result.to_json())
