@@ -187,9 +187,8 @@ def _batch(
     kind, depth = guards.media_type(request), service.settings.max_depth
     dialogues: JSON | list[JSON | Problem]
     if kind == "application/json":
-        value = guards.strict_json(body, depth)
-        values = value if isinstance(value, dict) else {}
-        if not isinstance(value, dict) or set(values) - {"dialogues", "options"}:
+        values = guards.strict_json(body, depth)
+        if not isinstance(values, dict) or set(values) - {"dialogues", "options"}:
             raise Problem("bad_request", "send an object with 'dialogues' and 'options'")
         dialogues, options = values.get("dialogues"), values.get("options", {})
     elif kind in ("application/x-ndjson", "application/jsonl"):

@@ -73,7 +73,7 @@ def _masked(given: Feedback) -> Feedback:
 
 def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
     """Store feedback that is masked; returns its id."""
-    content = given.content and given.content.model_dump()
+    content = given.content.model_dump() if given.content else None
     identity = store_feedback(connection, key_id, given, given.edits, content)
     tables.note_change(connection, key_id, "feedback added", identity)
     return identity
@@ -171,15 +171,12 @@ def _judged(row: sa.Row[Any]) -> dict[str, JSON] | None:
     """Statements with a label, as ``corpus/statements`` has them, and the turns of the dialogue."""
     if "draft" not in row.content or row.verdict == "rejected":
         return None
-    statements: list[JSON] = [*judged_statements(row.content["draft"], row.content["final"])]
-    turns: list[JSON] = [
-        [turn["speaker"], turn["text"]] for turn in row.content["dialogue"]["utterances"]
-    ]
+    turns = row.content["dialogue"]["utterances"]
     return {
         "dialogue": f"review/{row.id}",
         "writer": "review",
-        "statements": statements,
-        "turns": turns,
+        "statements": [*judged_statements(row.content["draft"], row.content["final"])],
+        "turns": [[turn["speaker"], turn["text"]] for turn in turns],
     }
 
 

@@ -318,7 +318,7 @@ async def queue(request: Request) -> Response:
 async def review_page(request: Request, identity: Identity) -> Response:
     """Show a summary that waits for review beside its transcript, or what became of it."""
     service, _ = await guards.authorized(request, "reviews")
-    stored = await service.stored(reviews.review_of, identity)
+    stored: dict[str, Any] = await service.stored(reviews.review_of, identity)
     if stored["state"] != "open":
         wanted = deliveries.DeliveryFilter(review=identity)
         sent = await service.stored(deliveries.find_deliveries, wanted)
@@ -327,9 +327,8 @@ async def review_page(request: Request, identity: Identity) -> Response:
         is_kept = stored["state"] in ("approved", "edited")
         values["is_masked"] = is_kept and service.settings.keep_approved == "masked"
         return await _page(request, "reviewed", deliveries=sent, targets=targets, **values)
-    summary = stored["summary"]
     dialogue = dialogue_of(stored["dialogue"])
-    view = await to_thread.run_sync(view_of, dialogue, summary if isinstance(summary, dict) else {})
+    view = await to_thread.run_sync(view_of, dialogue, stored["summary"])
     return await _page(request, "home", **await _home(service, _EMPTY, view=view, review=identity))
 
 
@@ -406,9 +405,8 @@ async def change_review(
 async def failed_deliveries(request: Request) -> Response:
     """List what could not be sent."""
     service, _ = await guards.authorized(request, "reviews")
-    failed = await service.stored(
-        deliveries.find_deliveries, deliveries.DeliveryFilter(state="dead")
-    )
+    wanted = deliveries.DeliveryFilter(state="dead")
+    failed = await service.stored(deliveries.find_deliveries, wanted)
     return await _page(request, "deliveries", deliveries=failed)
 
 
