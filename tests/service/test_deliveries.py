@@ -71,7 +71,7 @@ def reviewed(engine, conversation="4711", state="approved"):
 
 
 def enqueue(outbox, engine, identity, event="approved"):
-    engine.update_execution_options(outbox=outbox)  # the last one's, else
+    engine.update_execution_options(targets=outbox.targets)  # the last one's, else
     with engine.begin() as connection:
         query = sa.select(tables.reviews.c.conversation).where(tables.reviews.c.id == identity)
         deliveries.enqueue(connection, identity, event, connection.scalar(query))

@@ -187,9 +187,8 @@ def _batch(
     kind, depth = guards.media_type(request), service.settings.max_depth
     dialogues: JSON | list[JSON | Problem]
     if kind == "application/json":
-        value = guards.strict_json(body, depth)
-        values = value if isinstance(value, dict) else {}
-        if not isinstance(value, dict) or set(values) - {"dialogues", "options"}:
+        values = guards.strict_json(body, depth)
+        if not isinstance(values, dict) or set(values) - {"dialogues", "options"}:
             raise Problem("bad_request", "send an object with 'dialogues' and 'options'")
         dialogues, options = values.get("dialogues"), values.get("options", {})
     elif kind in ("application/x-ndjson", "application/jsonl"):
@@ -260,16 +259,9 @@ async def delete_batch(request: Request, identity: Identity) -> Response:
 async def post_feedback(request: Request) -> Response:
     """Say what a person did with a summary; content is kept only with consent, masked."""
     service, key = await guards.authorized(request, "reviews")
-    masked, body = await _json_body(request, service, _masked_feedback)
-    identity, is_new = await _stored_once(request, key, body, feedback.add_feedback, *masked)
+    given, body = await _json_body(request, service, feedback.feedback_of)
+    identity, is_new = await _stored_once(request, key, body, feedback.add_feedback, given)
     return JSONResponse({"id": identity}, 201 if is_new else 200)
-
-
-def _masked_feedback(values: JSON) -> tuple[feedback.Feedback, dict[str, JSON] | None]:
-    """Feedback, and its content as it is stored."""
-    given = feedback.feedback_of(values)
-    content = feedback.masked_content(given)
-    return given.model_copy(update={"content": None}), content
 
 
 async def _json_body(
@@ -399,13 +391,9 @@ async def preview_form(request: Request) -> Response:
     """Fill a form that is not stored, from your dialogue or an example; nothing is kept."""
     service, _ = await guards.authorized(request, "summaries")
     guards.check_type(request, "application/json")
-    read = partial(_from_json, _preview, service.settings.max_depth)
+    read = partial(_from_json, stored_forms.preview_request, service.settings.max_depth)
     _, result = await _answered(request, service, read)
     return await _as_json(result)
-
-
-def _preview(values: JSON) -> SummaryRequest:
-    return stored_forms.preview_request(checked_values(stored_forms.FormPreview, values))
 
 
 @router.get("/v1/forms/{name}")

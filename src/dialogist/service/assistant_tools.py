@@ -71,10 +71,7 @@ class _Given:
     """A summary that somebody wrote, as a `dialogist.writers.Writer`."""
 
     summary: str
-    name: str = "given"
-    licence: str = ""
-    language: str = ""
-    at_once: int = 1
+    name, licence, language, at_once = "given", "", "", 1
 
     def write(self, dialogue: Dialogue, form: Form | None, _: SummaryOptions) -> WriterOutput:
         return WriterOutput(tuple(drafts_of(self.summary, len(dialogue.utterances), [])))

@@ -57,7 +57,7 @@ class Outbox:
 
     def __init__(self, engine: sa.Engine, targets: Mapping[str, Target], public_url: str) -> None:
         self.targets = targets
-        engine.update_execution_options(outbox=self)  # where `enqueue` finds it
+        engine.update_execution_options(targets=targets)  # where `enqueue` finds it
         self._engine, self._address = engine, public_url.rstrip("/")
         self._owner = tables.new_id()
         self._stopping = threading.Event()
@@ -174,8 +174,7 @@ def enqueue(connection: sa.Connection, review_id: str, action: str, ticket: str)
         here = (table.c.review_id == review_id) & (table.c.state != "sent")
         gone = {"state": "withdrawn", "body": None, "error": f"{action} before it was sent"}
         connection.execute(sa.update(table).where(here).values(gone))
-    outbox: Outbox | None = connection.get_execution_options().get("outbox")
-    targets = outbox.targets if outbox else {}
+    targets: Mapping[str, Target] = connection.get_execution_options().get("targets", {})
     wanted = [
         name
         for name, target in targets.items()

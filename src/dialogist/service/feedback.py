@@ -54,26 +54,26 @@ class Feedback(Judged):
 
 
 def feedback_of(values: JSON) -> Feedback:
-    """The feedback of a request; content without consent is refused, too."""
+    """The feedback of a request, masked; content without consent is refused, too."""
     given = checked_values(Feedback, values)
     if given.content is not None and not given.consent:
         raise Problem("bad_request", "content is kept only with consent: true")
-    return given
+    return _masked(given)
 
 
-def masked_content(given: Feedback) -> dict[str, JSON] | None:
-    """The content of feedback as it is stored, masked; it takes a while."""
+def _masked(given: Feedback) -> Feedback:
+    """Feedback with its content as it is stored; it takes a while."""
     if given.content is None:
-        return None
+        return given
     masks = DialogueMasks(dialogue_of(given.content.dialogue))
     before, after = masks.texts([given.content.before, given.content.after])
-    return {"dialogue": {**record_of(masks.dialogue)}, "before": before, "after": after}
+    masked = {"dialogue": record_of(masks.dialogue), "before": before, "after": after}
+    return given.model_copy(update={"content": given.content.model_copy(update=masked)})
 
 
-def add_feedback(
-    connection: sa.Connection, key_id: str, given: Feedback, content: Mapping[str, JSON] | None
-) -> str:
-    """Store feedback with its `masked_content`; returns its id."""
+def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str:
+    """Store feedback that is masked; returns its id."""
+    content = given.content.model_dump() if given.content else None
     identity = store_feedback(connection, key_id, given, given.edits, content)
     tables.note_change(connection, key_id, "feedback added", identity)
     return identity
@@ -133,15 +133,8 @@ def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
     verdict: Verdict = "approved" if kept else "edited"
     given = Feedback(verdict=verdict, consent=True, content=pair)
     request = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
-    return tables.once_only(
-        engine,
-        key_id,
-        f"annotated-{request}",
-        request,
-        add_feedback,
-        given,
-        masked_content(given),
-    )[1]
+    once = f"annotated-{request}", request
+    return tables.once_only(engine, key_id, *once, add_feedback, _masked(given))[1]
 
 
 def figures_of(engine: sa.Engine) -> tuple[Counter[str], Counter[str]]:
@@ -178,15 +171,12 @@ def _judged(row: sa.Row[Any]) -> dict[str, JSON] | None:
     """Statements with a label, as ``corpus/statements`` has them, and the turns of the dialogue."""
     if "draft" not in row.content or row.verdict == "rejected":
         return None
-    statements: list[JSON] = [*judged_statements(row.content["draft"], row.content["final"])]
-    turns: list[JSON] = [
-        [turn["speaker"], turn["text"]] for turn in row.content["dialogue"]["utterances"]
-    ]
+    turns = row.content["dialogue"]["utterances"]
     return {
         "dialogue": f"review/{row.id}",
         "writer": "review",
-        "statements": statements,
-        "turns": turns,
+        "statements": [*judged_statements(row.content["draft"], row.content["final"])],
+        "turns": [[turn["speaker"], turn["text"]] for turn in turns],
     }
 
 

@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from math import isinf
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -29,7 +28,7 @@ from dialogist.service.deliveries import Outbox
 from dialogist.service.keys import Key, KeyRing, bearer_of
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import Metrics, log_event, log_failure
-from dialogist.service.settings import ProxySettings, Settings
+from dialogist.service.settings import ProxySettings, Settings, address_of
 from dialogist.service.stored_batches import Runner
 from dialogist.service.work_queue import WorkQueue
 
@@ -81,8 +80,7 @@ class Envelope:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in {**HEADERS, "X-Request-ID": request_id}.items():
-                    headers[name] = value
+                headers.update({**HEADERS, "X-Request-ID": request_id})
                 headers.setdefault("Cache-Control", "no-store")
                 if is_ambiguous:
                     headers["Connection"] = "close"
@@ -208,11 +206,8 @@ def _named_by(proxy: ProxySettings, request: Request) -> str:
     named = request.headers.getlist(proxy.header)
     if peer is None or len(named) != 1:
         return ""
-    try:
-        address = ip_address(peer[0])
-    except ValueError:  # a socket of this machine
-        return ""
-    is_trusted = any(address in network for network in proxy.addresses)
+    address = address_of(peer[0])  # none: a socket of this machine
+    is_trusted = address and any(address in network for network in proxy.addresses)
     return named[0].strip() if is_trusted else ""
 
 
@@ -249,18 +244,16 @@ async def read_body(request: Request, most: int = 0, seconds: float = 0.0) -> by
     settings = service_of(request).settings
     most, seconds = most or settings.max_body, seconds or settings.receive_seconds
     announced_size(request, most)
-    pieces: list[bytes] = []
-    size = 0
+    body = bytearray()
     try:
         async with asyncio.timeout(seconds):
             async for piece in request.stream():
-                size += len(piece)
-                if size > most:
+                body += piece
+                if len(body) > most:
                     raise Problem("body_too_large", _LARGEST.format(most))
-                pieces.append(piece)
     except TimeoutError:
         raise Problem("slow_body", f"send the body within {seconds:g} seconds") from None
-    return b"".join(pieces)
+    return bytes(body)
 
 
 def strict_text(data: bytes) -> str:

@@ -230,12 +230,11 @@ class TokenBucket:
     def __init__(self, per_minute: int) -> None:
         self._most = self._left = float(per_minute)
         self._rate = per_minute / 60
-        self._at: float | None = None
+        self._at = 0.0
 
     def take(self, now: float) -> float:
         """Take one; returns 0, or the seconds until there is one."""
-        if self._at is not None:
-            self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
         self._at = now
         if self._left >= 1:
             self._left -= 1

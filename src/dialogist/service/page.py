@@ -308,18 +308,17 @@ async def queue(request: Request) -> Response:
     service, _ = await guards.authorized(request, "reviews")
     known = ("state", "search", "form", "order", "after")
     asked = {name: value for name, value in request.query_params.items() if name in known}
-    asked = {"state": "open", "search": "", "form": "", "order": "age", **asked}
     wanted = checked_values(reviews.ReviewPage, {**asked, "limit": str(_LISTED)})
     listed = await service.stored(reviews.find_reviews, wanted)
     forms = await service.stored(stored_forms.known_forms)
-    return await _page(request, "reviews", asked=asked, forms=forms, **listed)
+    return await _page(request, "reviews", asked=wanted, forms=forms, **listed)
 
 
 @router.get("/reviews/{identity}")
 async def review_page(request: Request, identity: Identity) -> Response:
     """Show a summary that waits for review beside its transcript, or what became of it."""
     service, _ = await guards.authorized(request, "reviews")
-    stored = await service.stored(reviews.review_of, identity)
+    stored: dict[str, Any] = await service.stored(reviews.review_of, identity)
     if stored["state"] != "open":
         wanted = deliveries.DeliveryFilter(review=identity)
         sent = await service.stored(deliveries.find_deliveries, wanted)
@@ -328,9 +327,8 @@ async def review_page(request: Request, identity: Identity) -> Response:
         is_kept = stored["state"] in ("approved", "edited")
         values["is_masked"] = is_kept and service.settings.keep_approved == "masked"
         return await _page(request, "reviewed", deliveries=sent, targets=targets, **values)
-    summary = stored["summary"]
     dialogue = dialogue_of(stored["dialogue"])
-    view = await to_thread.run_sync(view_of, dialogue, summary if isinstance(summary, dict) else {})
+    view = await to_thread.run_sync(view_of, dialogue, stored["summary"])
     return await _page(request, "home", **await _home(service, _EMPTY, view=view, review=identity))
 
 
@@ -348,7 +346,7 @@ async def approve(request: Request) -> Response:
     values: dict[str, Any] = {name: judged.count(name) for name in ("right", "wrong")}
     if form.get("verdict") == "rejected" and not review:
         given = feedback.feedback_of({**values, "verdict": "rejected"})
-        await service.stored(tables.once_only, key.id, "", "", feedback.add_feedback, given, None)
+        await service.stored(tables.once_only, key.id, "", "", feedback.add_feedback, given)
         return RedirectResponse("/?done=rejected", 303)
     if review:
         wanted = checked_values(reviews.ReviewPage, {"limit": "2", "order": order})
@@ -407,9 +405,8 @@ async def change_review(
 async def failed_deliveries(request: Request) -> Response:
     """List what could not be sent."""
     service, _ = await guards.authorized(request, "reviews")
-    failed = await service.stored(
-        deliveries.find_deliveries, deliveries.DeliveryFilter(state="dead")
-    )
+    wanted = deliveries.DeliveryFilter(state="dead")
+    failed = await service.stored(deliveries.find_deliveries, wanted)
     return await _page(request, "deliveries", deliveries=failed)
 
 
@@ -453,7 +450,7 @@ async def change_forms(request: Request) -> Response:
     text, queue = form.get("text", "").replace("\r\n", "\n"), service.queue
     try:
         if form.get("do") == "preview":
-            read = partial(stored_forms.preview_request, stored_forms.FormPreview(form=text))
+            read = partial(stored_forms.preview_request, {"form": text})
             with queue.place(len(text)) as lane:
                 _, result = await queue.summarize(read, lane, partial(guards.left, request))
             view = view_of(result.dialogue, result.to_json())

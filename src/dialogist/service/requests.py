@@ -111,10 +111,9 @@ def checked_values(
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        is_ours = name in model.model_fields
-        fault = (
-            f"{name}: {first['msg']}" if is_ours else f"use only {', '.join(model.model_fields)}"
-        )
+        fault = f"use only {', '.join(model.model_fields)}"
+        if name in model.model_fields:
+            fault = f"{name}: {first['msg']}"
         raise Problem(code, place + fault) from None
 
 

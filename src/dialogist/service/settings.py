@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
@@ -28,11 +28,12 @@ TEAM = ("writer", "verify", "verifier", "unsupported")
 """What the environment sets for all commands, as ``DIALOGIST_WRITER``; the file counts more."""
 
 
-def _is_address(name: str) -> bool:
+def address_of(name: str) -> IPv4Address | IPv6Address | None:
+    """The address that a name is; none for one that has to be looked up."""
     try:
-        return bool(ip_address(name))
+        return ip_address(name)
     except ValueError:
-        return False
+        return None
 
 
 class PersonSettings(Config):
@@ -156,7 +157,7 @@ class Settings(Config):
         except ValueError:  # half an IPv6 address
             return False
         known = (self.host, urlsplit(self.public_url).hostname)
-        return "." not in name or name in known or _is_address(name)
+        return "." not in name or name in known or address_of(name) is not None
 
     def times(self, asks_model: bool) -> tuple[float, float, int]:
         """``deadline_seconds``, ``queue_seconds`` and ``drain_seconds`` of a writer."""

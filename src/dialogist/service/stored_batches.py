@@ -6,7 +6,6 @@ processes died of is given up: else the service would start and die for ever.
 """
 
 import asyncio
-import contextlib
 import json
 import math
 import time
@@ -15,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 
 from dialogist.records import JSON
 from dialogist.service import tables
@@ -184,9 +183,8 @@ class Runner:
                 log_failure(error)
                 is_busy = False
             if not is_busy:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_PAUSE):
-                        await self._woken.wait()
+                with move_on_after(_PAUSE):
+                    await self._woken.wait()
                 self._woken.clear()
 
     async def _stored(self, function: Callable[..., T], *arguments: object) -> T:

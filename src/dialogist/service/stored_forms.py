@@ -27,6 +27,7 @@ from dialogist.service.requests import (
     Options,
     SummaryRequest,
     build_request,
+    checked_values,
     dialogue_of,
     dialogue_of_text,
 )
@@ -67,9 +68,7 @@ def find_form(engine: sa.Engine | None, name: str | Form | None) -> Form | None:
     return checked_form(text)
 
 
-@cache
-def _bundled_form(name: str) -> Form:
-    return load_form(name)
+_bundled_form = cache(load_form)
 
 
 def _stored_text(engine: sa.Engine, name: str) -> str | None:
@@ -169,10 +168,8 @@ def store_form(engine: sa.Engine, key_id: str, text: str) -> tuple[dict[str, JSO
             if before is None and count >= MOST_FORMS:
                 raise Problem("conflict", f"there are {MOST_FORMS} own forms: delete one first")
             identity = tables.new_id() if before is None else before.id
-            if before is None:
-                connection.execute(sa.insert(table).values(id=identity, **values))
-            else:
-                connection.execute(sa.update(table).where(here).values(values))
+            connection.execute(sa.delete(table).where(here))
+            connection.execute(sa.insert(table).values(id=identity, **values))
             action = "form added" if before is None else "form changed"
             tables.note_change(connection, key_id, action, identity)
     except sa.exc.IntegrityError:  # another process stored one of this name just now
@@ -195,12 +192,13 @@ def remove_form(engine: sa.Engine, key_id: str, name: str) -> None:
         tables.note_change(connection, key_id, "form deleted", identity)
 
 
-def preview_request(given: FormPreview) -> SummaryRequest:
-    """What fills a form that is not stored, from a dialogue or from the example.
+def preview_request(values: object) -> SummaryRequest:
+    """What fills a form that is not stored (a `FormPreview`), from a dialogue or from the example.
 
     Raises:
         Problem: the form is at fault, or the dialogue cannot be read.
     """
+    given = checked_values(FormPreview, values)
     form, dialogue = checked_form(given.form), given.dialogue
     if dialogue is None:
         read = _example_dialogue()

@@ -30,7 +30,6 @@ from dialogist.writers import GIVEN_UP
 
 T = TypeVar("T")
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
-_LOOK = 0.02  # seconds between two looks at whether all work is done
 _SHORT = 16 << 10  # bytes of a request that takes well below a second
 _LATE = "deadline", "send less, or allow more time"
 _FULL = "queue_full", "try again after the time given"
@@ -121,9 +120,7 @@ async def followed(
     return statements(), task
 
 
-@cache
-def _summarizer_of(names: tuple[str, str]) -> Summarizer:
-    return Summarizer(*names)
+_known_summarizer = cache(Summarizer)
 
 
 def _with_form(shared: Summarizer, form: str | Form | None) -> Summarizer:
@@ -145,7 +142,7 @@ def _read_packed(
 
 def _summarized(packed: bytes, form: Form | None, names: tuple[str, str]) -> Result:
     request: SummaryRequest = pickle.loads(packed)
-    result = request.result(_with_form(_summarizer_of(names), form))
+    result = request.result(_with_form(_known_summarizer(*names), form))
     # Without what it was worked out with, and what no reply tells.
     return replace(result, dialogue=replace(result.dialogue, metadata={}))
 
@@ -167,7 +164,8 @@ class WorkQueue:
     ) -> None:
         self._settings, self._metrics, self._find_form = settings, metrics, find_form
         self._lanes: list[Lane] = []
-        self._requests = self._bytes = self._at_work = 0
+        self._at_work: set[asyncio.Future[Any]] = set()
+        self._requests = self._bytes = 0
         self._is_closing = False
         self.use(summarizer)
 
@@ -290,7 +288,7 @@ class WorkQueue:
             future = asyncio.get_running_loop().run_in_executor(lane.pool, work, lane)
         except RuntimeError:  # the pool was closed
             raise Problem("draining", "another instance may answer", _FIRST_GUESS) from None
-        self._at_work += 1
+        self._at_work.add(future)
         future.add_done_callback(self._note_done)
         both: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -300,7 +298,7 @@ class WorkQueue:
         raise Problem("client_closed")
 
     def _note_done(self, future: asyncio.Future[Any]) -> None:
-        self._at_work -= 1
+        self._at_work.discard(future)
         if not future.cancelled():
             future.exception()  # where nobody waits any more, nobody else looks at it
 
@@ -359,9 +357,8 @@ class WorkQueue:
         self.drain()
         for lane in self._lanes:
             lane.pool.shutdown(wait=False)
-        end = time.monotonic() + seconds
-        while self._at_work and time.monotonic() < end:
-            await asyncio.sleep(_LOOK)
+        if self._at_work:
+            await asyncio.wait(self._at_work, timeout=seconds)
         for lane in self._lanes:
             lane.process.close()
         return not self._at_work
