@@ -36,7 +36,7 @@ def test_a_strong_model_is_believed_and_what_it_got_wrong_is_replaced(writer: st
     summaries = Summarizer(writer).summarize(dialogues("dialogues.jsonl"))
     verdicts = Counter(s.verdict for summary in summaries for s in summary.statements)
     ready = sum(summary.status == "ready" for summary in summaries)
-    assert 34 <= ready <= 40  # 37 here: chances differ in their last digits from CPU to CPU
+    assert 22 <= ready <= 28  # 25 here: chances differ in their last digits from CPU to CPU
     assert verdicts == {"supported": 683, "quoted": 1}
     assert all(s.evidence for summary in summaries for s in summary.statements)
     [replaced] = [s for summary in summaries for s in summary.statements if s.replaced]
