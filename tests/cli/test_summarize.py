@@ -13,6 +13,7 @@ from tests.core.writers import Scripted
 
 from dialogist.cli.summarize_command import SummaryFile
 from dialogist.errors import UsageError
+from dialogist.files import claimed
 from dialogist.records import Dialogue, Draft
 
 CALL = """Agent: Good morning, Northwind support. How can I help you today?
@@ -234,6 +235,14 @@ def test_runs_that_cannot_be_gone_on_with(tmp_path):
     path.write_text(line("a"))
     with pytest.raises(UsageError, match=r"what .* was made with is not known"):
         SummaryFile(path, SETTINGS, resume=True)
+
+
+def test_a_second_run_on_a_file_is_refused(call, tmp_path):
+    with claimed(tmp_path / "out.jsonl"):
+        second = call("-o", "out.jsonl", "--resume")
+        assert second.returncode == 2
+        assert "another process is writing this file" in second.err
+    assert call("-o", "out.jsonl", "--resume").returncode == 0
 
 
 def test_kill_and_resume(dialogist, tmp_path):

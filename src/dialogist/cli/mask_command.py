@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -99,7 +98,7 @@ def mask(
         return reading.finish()
     dialogues = reading.dialogues(sources)
     masking = DialogueMasking(privacy)
-    with _table_file(table) as keep, output_to(output):
+    with output_to(output), _table_file(table) as keep:  # the table is there first
         _write(_shown(dialogue, form) for dialogue in _masked(dialogues, masking, keep))
     masked = ", ".join(f"{count} {kind}" for kind, count in masking.counts.most_common())
     total = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
@@ -195,8 +194,6 @@ def _table_file(path: Path | None) -> Iterator[Callable[[str], None]]:
         raise UsageError(f"{path}: exists already; give another --table")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such folder for --table")
-    with (
-        replacing(path) as temporary,
-        open(temporary, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file,
-    ):
+    with replacing(path, 0o600) as temporary, temporary.open("w", encoding="utf-8") as file:
+        temporary.chmod(0o600)  # one that was left there may have another mode
         yield lambda line: print(line, file=file)

@@ -14,7 +14,7 @@ import typer
 
 from dialogist.cli.console import Meter, code_of, filtered, is_silent, note, tracked
 from dialogist.errors import DataError, UsageError
-from dialogist.files import replacing, writing
+from dialogist.files import replacing
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
     is_replaced = not is_special(output)
     place = replacing(Path(os.path.realpath(output))) if is_replaced else nullcontext(output)
     with _full_told(output), place as path:
-        with writing(output):
-            file = path.open("w", encoding="utf-8", errors="replace", newline="\n")
+        file = path.open("w", encoding="utf-8", errors="replace", newline="\n")
         with file, redirect_stdout(file):
             if mark and is_replaced:
                 file.write("\ufeff")
