@@ -172,8 +172,9 @@ def test_output_that_is_an_input_is_refused(dialogist, tmp_path):
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "call.txt").write_text(CALL)
     for output, message in (
-        ("calls/call.txt", "is an input, too"),
-        ("calls/out.txt", "lies in the input folder calls"),
+        ("calls/call.txt", "this call uses it otherwise"),
+        ("calls/out.txt", "lies in the input calls"),
+        ("out.jsonl.gz", "does not write gz"),
     ):
         inputs = "calls" if "out" in output else output
         result = dialogist("summarize", inputs, "-o", output)

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -28,6 +27,7 @@ from dialogist.cli.streams import (
     Files,
     InputReading,
     Records,
+    check_apart,
     output_format_of,
     output_to,
     sources_of,
@@ -86,6 +86,7 @@ def mask(
     privacy = privacy_of(kinds, names, pack or [], level)
     reading = InputReading(read.options(strict))
     sources = sources_of(files, output)
+    check_apart(output, [path for path in (restore, table, allow, deny) if path])
     if restore is not None:
         masks = (kinds, names != "none", level != "medium", pack, table)
         if any(masks):
@@ -133,8 +134,9 @@ def _restored(
     for origin in sources:
         source = open_source(origin, reading.options.encoding)
         text = "\n".join(line.text for line in source.lines(lambda *_: None))
-        is_json = text.lstrip().startswith("{")
-        parts = text.split("\n") if is_json else re.split(r"(?m)^---[ \t]*\n", text)
+        is_json = text.lstrip().startswith(("{", "[\n{"))  # or a list, as `summarize` writes it
+        records = text.strip("[]\n").replace("},\n", "}\n").split("\n")
+        parts = records if is_json else re.split(r"(?m)^---[ \t]*\n", text)
         for part in filter(str.strip, parts):
             try:
                 if is_json:

@@ -26,6 +26,7 @@ from dialogist.cli.streams import (
     Files,
     InputReading,
     OutputFormat,
+    check_apart,
     expected_records,
     is_special,
     output_format_of,
@@ -89,6 +90,7 @@ def summarize_files(
     options, writers = how.options(not no_evidence), how.writers()
     reading = InputReading(read.options(strict), watched=False)
     sources = sources_of(files, output)
+    check_apart(output, [how.writer.removeprefix("file:")] if "." in how.writer else [])
     summarizer = Summarizer(*writers, how.form)
     cells = _columns_of(columns, summarizer)
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error

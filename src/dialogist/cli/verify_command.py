@@ -21,7 +21,7 @@ from dialogist.cli.flags import (
     format_option,
     grouped,
 )
-from dialogist.cli.streams import InputReading, output_format_of, output_to, sources_of
+from dialogist.cli.streams import InputReading, check_apart, output_format_of, output_to, sources_of
 from dialogist.language.tokens import counted
 from dialogist.plain_text import printable
 from dialogist.records import SummaryOptions
@@ -60,7 +60,9 @@ def verify(
     from dialogist.writers.written_file import WrittenFile
 
     kind = output_format_of(output, format, Verified.text)
-    summarizer = Summarizer(WrittenFile(str(summaries)), verifier)
+    check_apart(output, [summaries])
+    written = WrittenFile(str(summaries))
+    summarizer = Summarizer(written, verifier)
     tell_failures(lines=not strict)
     reading = InputReading(read.options(strict))
     dialogues = reading.dialogues(sources_of(on, output))
