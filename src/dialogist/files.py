@@ -35,21 +35,47 @@ def reading(path: Path) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Where to write what takes the place of ``path`` in one rename, if nothing fails within."""
+def claimed(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """Keep other processes from writing a file, by an empty one beside it, which is given.
+
+    Its lock dies with the process; what one that was killed left there is taken over.
+
+    Raises:
+        UsageError: another process is writing the file.
+        DataError: it cannot be written there.
+    """
     temporary = path.with_name(f"{TEMPORARY}{path.name}")
-    temporary.unlink(missing_ok=True)
-    try:
+    with writing(path):
+        made = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
+    with open(made, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_free = os.path.samefile(made, temporary)  # nobody has just put it in its place
+        except OSError as error:  # some disks have no locks
+            is_free = not isinstance(error, BlockingIOError | FileNotFoundError)
+        if not is_free:
+            raise UsageError(f"{path}: another process is writing this file")
+        file.truncate(0)
+        try:
+            yield temporary
+        finally:
+            if temporary.exists() and os.path.samefile(made, temporary):
+                temporary.unlink()
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """Where to write what takes the place of ``path`` in one rename, if nothing fails within."""
+    with claimed(path, mode) as temporary:
         yield temporary
-        sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        with writing(path):
+            sync(temporary)
+            temporary.replace(path)
 
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Replace a small file in one rename."""
-    with replacing(path) as temporary:
+    with writing(path), replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

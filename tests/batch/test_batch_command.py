@@ -76,7 +76,7 @@ def test_a_sample(dialogist, calls, tmp_path):
     [
         ((), b"--output: name the folder"),
         (("-o", "out.jsonl"), b"a job writes a folder of parts"),
-        (("-o", "calls.jsonl"), b"is an input, too"),
+        (("-o", "calls.jsonl"), b"this call uses it otherwise"),
         (("-o", "memory://out"), b"--state FOLDER"),
         (("-o", "out", "--state", "here"), b"--state goes with"),
         (("-o", "sqlite:///x.db", "--state", "here"), b"name the table behind the URL"),
@@ -94,6 +94,22 @@ def test_calls_that_are_wrong(dialogist, calls, tmp_path, flags, said):
     assert done.stderr.count(b"\n") == 1
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_pattern_that_covers_the_output(dialogist):
+    for pattern in ("in/**/*.jsonl", "in/**", "i*", "in/[o]*/*.json"):
+        done = dialogist("batch", pattern, "-o", "in/out")
+        assert (done.returncode, f"lies in the input {pattern}" in done.err) == (2, True)
+    for pattern in ("in/*.jsonl", "in/**/*.txt", "in/[!o]*/*.jsonl"):
+        assert "no such file" in dialogist("batch", pattern, "-o", "in/out").err
+
+
+def test_a_link_to_nowhere_is_an_error_record(dialogist, calls, tmp_path):
+    (tmp_path / "in").mkdir()
+    calls.rename(tmp_path / "in" / "a.jsonl")
+    (tmp_path / "in" / "b.txt").symlink_to("nowhere")
+    assert dialogist("batch", "in", "-o", "out").returncode == 3
+    assert records(tmp_path / "out")[-1]["id"] == "in/b.txt"
 
 
 def test_watch(dialogist, calls, tmp_path):

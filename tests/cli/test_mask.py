@@ -99,6 +99,21 @@ def test_there_and_back(call, file, tmp_path):
     ]
 
 
+def test_a_list_of_summaries_is_restored(call, file):
+    call("mask", file, "--table", "t.jsonl", "-o", "m.jsonl")
+    call("summarize", "m.jsonl", "-o", "s.json")
+    _, back, _ = call("mask", "s.json", "--restore", "t.jsonl")
+    assert [json.loads(line)["id"] for line in back.splitlines()] == ["a", "+1 212-555-0199"]
+
+
+def test_a_table_and_an_output_are_two_files(call, file, tmp_path):
+    assert call("mask", file, "--table", "t.jsonl", "-o", "./t.jsonl")[0] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+    call("mask", file, "--table", "t.jsonl", "-o", "m.jsonl")
+    assert call("mask", "m.jsonl", "--restore", "t.jsonl", "-o", "t.jsonl")[0] == 2
+    assert '"values"' in (tmp_path / "t.jsonl").read_text()
+
+
 def test_a_dialogue_without_a_table_is_said_and_counted(call, file, tmp_path):
     call("mask", file, "--table", "t.jsonl")
     code, out, err = call("mask", file, "--restore", "t.jsonl")

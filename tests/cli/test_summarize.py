@@ -13,6 +13,7 @@ from tests.core.writers import Scripted
 
 from dialogist.cli.summarize_command import SummaryFile
 from dialogist.errors import UsageError
+from dialogist.files import claimed
 from dialogist.records import Dialogue, Draft
 
 CALL = """Agent: Good morning, Northwind support. How can I help you today?
@@ -171,8 +172,9 @@ def test_output_that_is_an_input_is_refused(dialogist, tmp_path):
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "call.txt").write_text(CALL)
     for output, message in (
-        ("calls/call.txt", "is an input, too"),
-        ("calls/out.txt", "lies in the input folder calls"),
+        ("calls/call.txt", "this call uses it otherwise"),
+        ("calls/out.txt", "lies in the input calls"),
+        ("out.jsonl.gz", "does not write gz"),
     ):
         inputs = "calls" if "out" in output else output
         result = dialogist("summarize", inputs, "-o", output)
@@ -234,6 +236,14 @@ def test_runs_that_cannot_be_gone_on_with(tmp_path):
     path.write_text(line("a"))
     with pytest.raises(UsageError, match=r"what .* was made with is not known"):
         SummaryFile(path, SETTINGS, resume=True)
+
+
+def test_a_second_run_on_a_file_is_refused(call, tmp_path):
+    with claimed(tmp_path / "out.jsonl"):
+        second = call("-o", "out.jsonl", "--resume")
+        assert second.returncode == 2
+        assert "another process is writing this file" in second.err
+    assert call("-o", "out.jsonl", "--resume").returncode == 0
 
 
 def test_kill_and_resume(dialogist, tmp_path):

@@ -61,6 +61,7 @@ def test_rules_alone_leave_the_rest_unverified(verified):
     [
         ("call", '{"id": "call", "summary": "Ho."}', 2, "jsonl:2: a second summary of 'call'"),
         ("other", '{"id": "more", "summary": "Ho."}', 3, "holds no summary of 'call'"),
+        ("call", '{"id": "more", "summary": "Ho."}', 3, "no dialogue has the id 'more'"),
         ("other", '{"id": "call"}', 2, "jsonl:2: holds no summary"),
         ("other", "{", 2, "jsonl:2: is no line of JSON"),
         ("other", '[{"summary": "A."}]', 2, "jsonl:2: a summary is an object"),
@@ -78,3 +79,10 @@ def test_a_verifier_that_is_none(verified):
     done = verified("--verifier", "loacl")
     assert done.returncode == 2
     assert "loacl" in done.err
+
+
+def test_summaries_that_are_not_there_or_the_output(verified, tmp_path):
+    (tmp_path / "empty.jsonl").write_text("\n")
+    assert "empty.jsonl: holds no summary" in verified(summaries="empty.jsonl").err
+    assert "none: cannot be read: No such file" in verified(summaries="none").err
+    assert verified("-o", "summary.txt").returncode == 2

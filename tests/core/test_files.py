@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.errors import DataError
-from dialogist.files import reading, write_text_atomically, writing
+from dialogist.errors import DataError, UsageError
+from dialogist.files import reading, replacing, write_text_atomically, writing
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,6 +15,17 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ZeroDivisionError):
         write_text_atomically(path, "2")
     assert path.read_text() == "1"
+
+
+def test_of_two_who_write_a_file_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    (tmp_path / ".incomplete-a").write_text("what a process that was killed had written")
+    with replacing(path) as temporary:
+        with pytest.raises(UsageError, match="another process"), replacing(path):
+            pass
+        temporary.write_text("whole")
+    assert path.read_text() == "whole"
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_what_cannot_be_read_or_written_is_one_line(tmp_path: Path) -> None:

@@ -162,6 +162,18 @@ def test_the_description_names_each_route_and_refers_to_what_it_has(engine):
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
 
 
+def test_a_method_that_a_route_does_not_have(engine):
+    with asking(engine) as client:
+        reply = client.delete("/v1/forms")
+    assert (reply.status_code, reply.headers["Allow"]) == (405, "GET, POST")
+
+
+def test_lines_of_a_batch_and_their_options_are_described():
+    route = description()["paths"]["/v1/batches"]["post"]
+    assert [*route["requestBody"]["content"]] == ["application/json", "application/x-ndjson"]
+    assert {"Idempotency-Key", "length", "form"} <= {one["name"] for one in route["parameters"]}
+
+
 SCOPED = {
     "summaries": ("GET /v1/models", "GET /v1/forms", "GET /openapi.json", "POST /v1/summaries"),
     "batches": ("POST /v1/batches", "GET /v1/batches/0123456789abcdef"),

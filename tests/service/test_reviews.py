@@ -118,6 +118,13 @@ def test_what_was_approved_is_kept_masked_or_as_it_is(engine, keep, number):
     assert not {"text", "statements", "dialogue"} & one.keys()
 
 
+def test_how_ready_a_summary_is_is_null_where_nobody_tells(engine, key):
+    identity = add(engine, key, form="call")
+    assert find_reviews(engine, ReviewPage())["reviews"][0]["ready"] is None
+    assert approve(engine, key, identity)["ready"] is None
+    assert next(csv.DictReader(io.StringIO(text_of(engine))))["ready"] == ""
+
+
 def test_an_edit_keeps_headings_and_the_lines_of_what_it_changed(engine, key):
     identity = add(engine, key)
     left = [

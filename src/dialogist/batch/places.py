@@ -11,6 +11,7 @@ takes a part all or nothing, and again after an interruption: it then replaces i
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -162,9 +163,9 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
         is_there = True
         files = files_of(place, on_note) if place.is_dir() else []
         for file, stem in files or [(place, "")]:  # or a folder that is read as a whole
-            all_of_it = [file, *file.rglob("*")]
+            all_of_it = [part for part in (file, *file.rglob("*")) if part.exists()]
             size = sum(part.stat().st_size for part in all_of_it if part.is_file())
-            changed = max(part.stat().st_mtime for part in all_of_it)
+            changed = max((part.stat().st_mtime for part in all_of_it), default=math.inf)
             if since is None or changed >= since.when.timestamp():
                 origins.append(
                     RecordOrigin(str(file), size, partial(opened, file), file, stem=stem)

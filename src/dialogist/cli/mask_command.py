@@ -2,11 +2,9 @@
 
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -29,6 +27,7 @@ from dialogist.cli.streams import (
     Files,
     InputReading,
     Records,
+    check_apart,
     output_format_of,
     output_to,
     sources_of,
@@ -87,6 +86,7 @@ def mask(
     privacy = privacy_of(kinds, names, pack or [], level)
     reading = InputReading(read.options(strict))
     sources = sources_of(files, output)
+    check_apart(output, [path for path in (restore, table, allow, deny) if path])
     if restore is not None:
         masks = (kinds, names != "none", level != "medium", pack, table)
         if any(masks):
@@ -99,7 +99,7 @@ def mask(
         return reading.finish()
     dialogues = reading.dialogues(sources)
     masking = DialogueMasking(privacy)
-    with _table_file(table) as keep, output_to(output):
+    with output_to(output), _table_file(table) as keep:  # the table is there first
         _write(_shown(dialogue, form) for dialogue in _masked(dialogues, masking, keep))
     masked = ", ".join(f"{count} {kind}" for kind, count in masking.counts.most_common())
     total = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
@@ -134,8 +134,9 @@ def _restored(
     for origin in sources:
         source = open_source(origin, reading.options.encoding)
         text = "\n".join(line.text for line in source.lines(lambda *_: None))
-        is_json = text.lstrip().startswith("{")
-        parts = text.split("\n") if is_json else re.split(r"(?m)^---[ \t]*\n", text)
+        is_json = text.lstrip().startswith(("{", "[\n{"))  # or a list, as `summarize` writes it
+        records = text.strip("[]\n").replace("},\n", "}\n").split("\n")
+        parts = records if is_json else re.split(r"(?m)^---[ \t]*\n", text)
         for part in filter(str.strip, parts):
             try:
                 if is_json:
@@ -195,8 +196,6 @@ def _table_file(path: Path | None) -> Iterator[Callable[[str], None]]:
         raise UsageError(f"{path}: exists already; give another --table")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such folder for --table")
-    with (
-        replacing(path) as temporary,
-        open(temporary, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file,
-    ):
+    with replacing(path, 0o600) as temporary, temporary.open("w", encoding="utf-8") as file:
+        temporary.chmod(0o600)  # one that was left there may have another mode
         yield lambda line: print(line, file=file)

@@ -14,7 +14,7 @@ import typer
 
 from dialogist.cli.console import Meter, code_of, filtered, is_silent, note, tracked
 from dialogist.errors import DataError, UsageError
-from dialogist.files import replacing, writing
+from dialogist.files import replacing
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ _BY_SUFFIX = {".txt": "text"} | {
 }
 _FOREIGN = (
     *(".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods"),
-    *(".tsv", ".xml", ".yaml", ".parquet", ".png", ".svg"),
+    *(".tsv", ".xml", ".yaml", ".parquet", ".png", ".svg", ".db", ".sqlite", ".sqlite3"),
+    *(".gz", ".zst", ".bz2", ".xz", ".zip"),
 )
 """Suffixes whose programs could not read any form of ours."""
 
@@ -89,8 +90,7 @@ def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
     is_replaced = not is_special(output)
     place = replacing(Path(os.path.realpath(output))) if is_replaced else nullcontext(output)
     with _full_told(output), place as path:
-        with writing(output):
-            file = path.open("w", encoding="utf-8", errors="replace", newline="\n")
+        file = path.open("w", encoding="utf-8", errors="replace", newline="\n")
         with file, redirect_stdout(file):
             if mark and is_replaced:
                 file.write("\ufeff")
@@ -157,7 +157,7 @@ def sources_of(files: Sequence[Path] | None, output: Path | str | None = None) -
 
 
 def check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None:
-    """See that what is written is neither an input nor read as one the next time.
+    """See that what is written is no other file, nor read as one (of a pattern) the next time.
 
     Raises:
         UsageError: it is.
@@ -167,13 +167,17 @@ def check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None
     target = Path(os.path.realpath(output))
     for name in inputs:
         source = Path(os.path.realpath(name))
-        if str(name) == "-" or not source.exists():
+        if str(name) == "-" or is_special(source):
             continue
-        if source.is_file() and (source == target or (target.exists() and source.samefile(target))):
-            raise UsageError(f"--output {output}: is an input, too; give another place")
-        if source.is_dir() and target.is_relative_to(source):
+        if source == target or (source.exists() and target.exists() and source.samefile(target)):
+            raise UsageError(f"--output {output}: this call uses it otherwise; name another one")
+        names = ("part-00000.jsonl", "part-00000.parquet", "manifest.json")
+        made = {path for name in names for path in (target / name, *(target / name).parents)}
+        depth = 0 if source.exists() else len(target.parts) + 1
+        patterns = [str(source).replace("**/", "*/" * n) for n in range(depth)]
+        if source in made or any(path.match(pattern) for path in made for pattern in patterns):
             raise UsageError(
-                f"--output {output}: lies in the input folder {name}, and would be read as input; "
+                f"--output {output}: lies in the input {name}, and would be read as input; "
                 "give a place outside"
             )
 

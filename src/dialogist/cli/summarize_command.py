@@ -26,6 +26,7 @@ from dialogist.cli.streams import (
     Files,
     InputReading,
     OutputFormat,
+    check_apart,
     expected_records,
     is_special,
     output_format_of,
@@ -34,7 +35,7 @@ from dialogist.cli.streams import (
     write_now,
 )
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.files import sync, write_text_atomically, writing
+from dialogist.files import claimed, sync, write_text_atomically, writing
 from dialogist.language.tokens import counted
 from dialogist.records import JSON, Dialogue
 from dialogist.render import CSV_COLUMNS, MORE_COLUMNS, rendered
@@ -89,6 +90,7 @@ def summarize_files(
     options, writers = how.options(not no_evidence), how.writers()
     reading = InputReading(read.options(strict), watched=False)
     sources = sources_of(files, output)
+    check_apart(output, [how.writer.removeprefix("file:")] if "." in how.writer else [])
     summarizer = Summarizer(*writers, how.form)
     cells = _columns_of(columns, summarizer)
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
@@ -96,11 +98,12 @@ def summarize_files(
     is_bare = kind is OutputFormat.text and no_evidence
     watch = _Watch(expected_records(sources), strict, tells=is_bare)
     if output is not None and is_resumable:
-        file = SummaryFile(output, summarizer.settings(options), resume)
-        if file.done.total():
-            note(f"{counted(file.done.total(), 'summaries')} of the run before are kept", own=True)
-        results = summarizer.results(file.missing(dialogues), options)
-        file.write(rendered(watch.results(results), kind))
+        with writing(output), claimed(Path(os.path.realpath(output))):
+            file = SummaryFile(output, summarizer.settings(options), resume)
+            if kept := file.done.total():
+                note(f"{counted(kept, 'summaries')} of the run before are kept", own=True)
+            results = summarizer.results(file.missing(dialogues), options)
+            file.write(rendered(watch.results(results), kind))
     else:
         results = watch.results(summarizer.results(dialogues, options))
         if evidence == "numbers" and kind not in (OutputFormat.json, OutputFormat.jsonl):
@@ -217,19 +220,14 @@ class SummaryFile:
                 yield dialogue
 
     def write(self, lines: Iterable[str]) -> None:
-        """Add lines as they come; with the last one the file gets its name.
-
-        Raises:
-            DataError: it cannot be written.
-        """
-        with writing(self._output):
-            with self._partial.open("ab") as file:
-                for line in lines:
-                    file.write(line.encode("utf-8", errors="backslashreplace"))
-                    file.flush()
-            sync(self._partial)
-            self._partial.replace(self._output)
-            _sidecar(self._partial).replace(_sidecar(self._output))
+        """Add lines as they come; with the last one the file gets its name."""
+        with self._partial.open("ab") as file:
+            for line in lines:
+                file.write(line.encode("utf-8", errors="backslashreplace"))
+                file.flush()
+        sync(self._partial)
+        self._partial.replace(self._output)
+        _sidecar(self._partial).replace(_sidecar(self._output))
 
     def _check(self, source: Path, settings: Mapping[str, JSON]) -> None:
         """See that the file was made with the same settings."""

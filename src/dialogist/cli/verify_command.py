@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from dialogist.cli.flags import (
     format_option,
     grouped,
 )
-from dialogist.cli.streams import InputReading, output_format_of, output_to, sources_of
+from dialogist.cli.streams import InputReading, check_apart, output_format_of, output_to, sources_of
 from dialogist.language.tokens import counted
 from dialogist.plain_text import printable
 from dialogist.records import SummaryOptions
@@ -60,15 +61,21 @@ def verify(
     from dialogist.writers.written_file import WrittenFile
 
     kind = output_format_of(output, format, Verified.text)
-    summarizer = Summarizer(WrittenFile(str(summaries)), verifier)
+    check_apart(output, [summaries])
+    written = WrittenFile(str(summaries))
+    summarizer = Summarizer(written, verifier)
     tell_failures(lines=not strict)
     reading = InputReading(read.options(strict))
     dialogues = reading.dialogues(sources_of(on, output))
     rows: list[dict[str, Any]] = []
-    failed = 0
+    failed, left = 0, set(written.ids)
     for result in summarizer.results(dialogues, SummaryOptions(unsupported="mark")):
         failed += result.summary.status == "error"
         rows += _rows(result)
+        left -= {result.summary.id, os.path.splitext(result.summary.id)[0], ""}
+    for id_ in sorted(left):
+        note(f"{summaries}: no dialogue has the id {id_!r}")
+    failed += len(left)
     rows.sort(key=_worst)
     counts = Counter(row["verdict"] for row in rows)
     verdicts = ", ".join(f"{counts[v]} {v}" for v in _WORST_FIRST if counts[v])
@@ -82,7 +89,7 @@ def verify(
             for row in rows:
                 typer.echo(json.dumps(row, ensure_ascii=False) if kind == "jsonl" else _text(row))
     note(f"{counted(len(rows), 'statements')}: {verdicts or 'none'}", own=True)
-    return max(code_of(failed, "dialogues", "failed"), reading.finish())
+    return max(code_of(failed, "summaries", "could not be verified"), reading.finish())
 
 
 def _rows(result: "Result") -> Iterator[dict[str, Any]]:

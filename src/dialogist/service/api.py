@@ -534,16 +534,18 @@ def description() -> dict[str, Any]:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
     schemas["Problem"]["properties"]["code"]["enum"] = list(CODES)
+    options = {n: s for n, s in schemas["Options"]["properties"].items() if n != "speakers"}
     query = {
         "id": {"type": "string", "description": "The id of the dialogue."},
         **{name: schemas["Dialogue"]["properties"][name] for name in ("timeout_ms", "review")},
-        **{n: s for n, s in schemas["Options"]["properties"].items() if n != "speakers"},
+        **options,
     }
-    for path in ("/v1/summaries", "/v1/summaries/stream"):
-        described["paths"][path]["post"]["parameters"] = [
-            {"name": name, "in": "query", "schema": schema, "description": "With text/plain only."}
-            for name, schema in query.items()
-        ]
+    for path in ("/v1/summaries", "/v1/summaries/stream", "/v1/batches"):
+        named, kind = (options, "x-ndjson") if "batch" in path else (query, "text/plain")
+        described["paths"][path]["post"].setdefault("parameters", []).extend(
+            {"name": name, "in": "query", "schema": schema, "description": f"With {kind} only."}
+            for name, schema in named.items()
+        )
     for path, asked in _QUERIES.items():
         schema = asked.model_json_schema()["properties"]
         described["paths"][path]["get"]["parameters"] = [

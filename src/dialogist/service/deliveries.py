@@ -192,11 +192,11 @@ def _review(identity: str) -> "sa.Select[Any]":
 
 def _add(connection: sa.Connection, row: Any, to: str, decision: str, ticket: str) -> str:
     """Store a delivery of a review; returns its id. What is not approved goes without its text."""
-    names = ("conversation", "form", "status", "ready", "reviewer", "reason")
+    names = ("conversation", "form", "status", "reviewer", "reason")
     body: dict[str, JSON] = {name: row._mapping[name] for name in names}
     text, statements = (row.text, row.final) if decision in _SENT else ("", [])
     body |= {"review": row.id, "ticket": ticket, "decision": decision}
-    body |= {"text": text, "statements": statements}
+    body |= {"text": text, "statements": statements, "ready": row.ready or None}
     identity, now = tables.new_id(), time.time()
     values = {"id": identity, "review_id": row.id, "destination": to, "event": f"review.{decision}"}
     values |= {"body": body, "created": now, "next_try": now, "state": "waiting"}

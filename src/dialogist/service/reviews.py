@@ -199,10 +199,8 @@ def _shown(row: sa.Row[Any]) -> dict[str, JSON]:
         "id": row.id,
         "state": "deleted" if row.deleted else row.state,
         **{name: tables.time_of(values[name]) for name in ("created", "reviewed", "deleted")},
-        **{
-            name: values[name]
-            for name in ("reviewer", "reason", "form", "status", "ready", "conversation")
-        },
+        **{name: values[name] for name in ("reviewer", "reason", "form", "status", "conversation")},
+        "ready": row.ready or None,
         "speakers": row.speakers or [],
         "turns": row.turns,
     }
@@ -285,7 +283,7 @@ def decide(
                 "speakers": [*dialogue.speakers],
             }
         if given.consent:
-            content = {"dialogue": record_of(dialogue), "ready": row.ready}
+            content = {"dialogue": record_of(dialogue), "ready": row.ready or None}
             content |= {"draft": before, "final": after}
             content |= {"before": "\n".join(texts_of(before)), "after": "\n".join(texts_of(after))}
     now = time.time()

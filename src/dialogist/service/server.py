@@ -23,6 +23,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
@@ -181,11 +182,16 @@ async def _refuse(request: Request, error: Exception) -> Response:
         log_failure(error, request.state.request_id)
         problem = Problem("store_unavailable", "try again later", 10)
     is_of_page = not request.url.path.startswith("/v1/")
-    if is_of_page and "text/html" in request.headers.get("accept", ""):
-        if problem.code == "unauthorized" and request.method in ("GET", "HEAD"):
-            return RedirectResponse("/login", 303)
-        return page.problem_page(request, problem)
-    return problem.response(request.state.request_id)
+    is_of_page = is_of_page and "text/html" in request.headers.get("accept", "")
+    if is_of_page and problem.code == "unauthorized" and request.method in ("GET", "HEAD"):
+        return RedirectResponse("/login", 303)
+    told = problem.response(request.state.request_id)
+    reply = page.problem_page(request, problem) if is_of_page else told
+    if problem.status == 405:
+        routes = (*api.router.routes, *page.router.routes)
+        fitting = [r for r in routes if r.matches(request.scope)[0] is not Match.NONE]
+        reply.headers["Allow"] = ", ".join(sorted({m for r in fitting for m in vars(r)["methods"]}))
+    return reply
 
 
 class _Prompt(H11Protocol):

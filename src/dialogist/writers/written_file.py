@@ -32,14 +32,19 @@ class WrittenFile:
         """``path``: the file.
 
         Raises:
-            UsageError: it cannot be read, or a line is no summary; names the line.
+            DataError: it cannot be read, or is empty.
+            UsageError: a line is no summary; names the line.
         """
         self.name = f"file:{Path(path).name}"
         self._by_id: dict[str, str] = {}
+        self.ids = self._by_id.keys()
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: cannot be read: {error}") from None
+            reason = getattr(error, "strerror", None) or "is not UTF-8"
+            raise DataError(f"{path}: cannot be read: {reason}") from None
+        if not text.strip():
+            raise DataError(f"{path}: holds no summary")
         if not text.lstrip().startswith("{"):
             self._by_id[""] = text
             return
