@@ -225,8 +225,7 @@ def value_examples(dialogues: Sequence[Dialogue], marked: Sequence[Dialogue]) ->
         asking = turns_that_ask(dialogue.utterances)
         for number, (asked, turn) in enumerate(zip(asking, dialogue.utterances, strict=True)):
             if "values" in dialogue.metadata:
-                spans = marked_spans(dialogue, number)
-                examples.add(value_candidates(turn.text, asked), spans)
+                examples.add(value_candidates(turn.text, asked), marked_spans(dialogue, number))
                 continue
             longer = _NUMBER.sub(
                 lambda _: str(dice.randrange(10 ** dice.randrange(2, 7))), turn.text

@@ -98,8 +98,7 @@ def main() -> None:
     for least in (0.5, 0.6, 0.7, 0.8, 0.9):
         named = (chances.max(1) >= least) & (chances.argmax(1) < nobody)
         right = (named & (chances.argmax(1) == pairs)).sum()
-        count = f"{right} of {(pairs < nobody).sum()} told, {named.sum() - right} wrong"
-        print(f"from {least}: {count}")
+        print(f"from {least}: {right} of {(pairs < nobody).sum()} told, {named.sum() - right} wrong")
 
 
 if __name__ == "__main__":
