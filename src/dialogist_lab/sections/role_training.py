@@ -95,10 +95,10 @@ def main() -> None:
     chances = chances.reshape(-1, len(PAIRS))  # there may be none
     pairs = np.array([examples[name][1] for name in measured])
     nobody = len(PAIRS) - 1
-    for least in (0.5, 0.6, 0.7, 0.8, 0.9):
-        named = (chances.max(1) >= least) & (chances.argmax(1) < nobody)
+    for low in (0.5, 0.6, 0.7, 0.8, 0.9):
+        named = (chances.max(1) >= low) & (chances.argmax(1) < nobody)
         right = (named & (chances.argmax(1) == pairs)).sum()
-        print(f"from {least}: {right} of {(pairs < nobody).sum()} told, {named.sum() - right} wrong")
+        print(f"from {low}: {right} of {(pairs < nobody).sum()} told, {named.sum() - right} wrong")
 
 
 if __name__ == "__main__":
