@@ -19,12 +19,13 @@ from dialogist.batch.work import (
     RecordLine,
     ThreadPool,
     Work,
-    failure_line,
     packed,
+    record_line,
+    unpacked,
 )
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.language.tokens import counted
-from dialogist.records import JSON
+from dialogist.records import JSON, Summary
 
 SHARD_SIZE = 1_000
 MOST_JOB_SHARD = 1 << 24
@@ -235,7 +236,9 @@ class _Run:
             limit = self._plan.time_limit
             took = time.monotonic() - begun >= limit
             how = f"gave no answer for {limit:g} seconds" if took else "died"
-            record = failure_line(line, f"the process that summarized it {how}, even alone")
+            reason = f"the process that summarized it {how}, even alone"
+            failure = Summary("", unpacked(line).id, status="error", reason=reason)
+            record = record_line(failure.to_json())
             self._note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
         else:
             self._deaths = 0
