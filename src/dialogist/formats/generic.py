@@ -398,12 +398,6 @@ def _holds(turn: Any, text: JSON) -> bool:
     return text in texts
 
 
-def _dialogue_id(item: Record, key: str) -> str:
-    """The id of the dialogue of a message: under ``key``, or in the object that lies there."""
-    value = read_options.value_at(item, key)
-    return id_under(value) if isinstance(value, dict) else id_under(item, key)
-
-
 def id_refusal(
     keys: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
@@ -455,7 +449,9 @@ def _messages_in(
                 item = unwrapped(value)
                 if not selection.takes(item):
                     continue
-                identity = _dialogue_id(item, key) if key else source.stem
+                inner = read_options.value_at(item, key)  # of an object there, its own id
+                where = (inner, "id") if isinstance(inner, dict) else (item, key)
+                identity = id_under(*where) if key else source.stem
                 number = fields.number_of(item)
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:
