@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -137,10 +138,8 @@ def run_job(
             pool = ThreadPool(opened, plan.time_limit)
         else:
             pool = LocalPool(plan.work, plan.workers, plan.time_limit)
-        try:
+        with closing(pool):
             return _Run(plan, journal, pool, progress, note).finish(items)
-        finally:
-            pool.close()
 
 
 class _Run:

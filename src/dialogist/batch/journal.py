@@ -173,7 +173,6 @@ class Journal:
         write_text_atomically(self.folder / MANIFEST, text + "\n")
         sync(self.folder)
         (self.folder / JOURNAL).unlink(missing_ok=True)
-        self.complete = totals
         return totals
 
     def _write(self) -> None:

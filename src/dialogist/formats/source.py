@@ -137,10 +137,10 @@ class Source:
             chunks = self._guarded(_unzstd(chunks))
         head, chunks = _peek(chunks, HEAD)
         if head.startswith(ZIP_MAGIC):
-            from dialogist.formats.documents import docx_text
+            from dialogist.formats.documents import LARGEST_ARCHIVE, docx_text
 
             try:
-                text = docx_text(chunks)
+                text = docx_text(_peek(chunks, LARGEST_ARCHIVE + 1)[0])
             except DataError as error:
                 raise self.failure or DataError(f"{name}: {error}") from None
             head, chunks, encoding = text[:HEAD], iter((text,)), "utf-8"

@@ -447,8 +447,7 @@ def _cues(lines: Iterable[SourceLine], report: ProblemReporter) -> list[_Cue]:
         elif above and _NO_CUE.fullmatch(above[0].text):
             report.leave_out("header lines", len(above) - ("WEBVTT" in above[0].text))
         elif above:
-            form = "'00:00:01.000 --> 00:00:02.000'"
-            report(above[0].number, f"a cue without a timing line ({form})")
+            report(above[0].number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
         cues += _cues_of(block)
     return cues
 
