@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -19,12 +20,13 @@ from dialogist.batch.work import (
     RecordLine,
     ThreadPool,
     Work,
-    failure_line,
     packed,
+    record_line,
+    unpacked,
 )
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.language.tokens import counted
-from dialogist.records import JSON
+from dialogist.records import JSON, Summary
 
 SHARD_SIZE = 1_000
 MOST_JOB_SHARD = 1 << 24
@@ -136,10 +138,8 @@ def run_job(
             pool = ThreadPool(opened, plan.time_limit)
         else:
             pool = LocalPool(plan.work, plan.workers, plan.time_limit)
-        try:
+        with closing(pool):
             return _Run(plan, journal, pool, progress, note).finish(items)
-        finally:
-            pool.close()
 
 
 class _Run:
@@ -235,7 +235,9 @@ class _Run:
             limit = self._plan.time_limit
             took = time.monotonic() - begun >= limit
             how = f"gave no answer for {limit:g} seconds" if took else "died"
-            record = failure_line(line, f"the process that summarized it {how}, even alone")
+            reason = f"the process that summarized it {how}, even alone"
+            failure = Summary("", unpacked(line).id, status="error", reason=reason)
+            record = record_line(failure.to_json())
             self._note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
         else:
             self._deaths = 0

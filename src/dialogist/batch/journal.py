@@ -138,10 +138,7 @@ class Journal:
                 "over with --restart (inputs that grow at their end: --grow)"
             )
         self.done = {shard.number: shard for shard in shards}
-        if is_more:
-            self._write()
-            (self.folder / MANIFEST).unlink(missing_ok=True)
-        elif totals is None:
+        if is_more or totals is None:
             self._write()  # without a last line that a kill cut short: its shard is not done
         self.complete = None if is_more else totals
 
@@ -158,7 +155,6 @@ class Journal:
         for number in numbers:
             del self.done[number]
         self._write()
-        (self.folder / MANIFEST).unlink(missing_ok=True)
         self.complete = None
 
     def finish(self) -> Totals:
@@ -177,15 +173,15 @@ class Journal:
         write_text_atomically(self.folder / MANIFEST, text + "\n")
         sync(self.folder)
         (self.folder / JOURNAL).unlink(missing_ok=True)
-        self.complete = totals
         return totals
 
     def _write(self) -> None:
-        """The journal anew: what the job is made of, and the shards that are done."""
+        """The journal anew, and no manifest: what the job is made of, the shards that are done."""
         lines = [json.dumps(self._description, ensure_ascii=False)]
         lines += [shard.model_dump_json() for shard in self.done.values()]
         write_text_atomically(self.folder / JOURNAL, "".join(f"{line}\n" for line in lines))
         sync(self.folder)
+        (self.folder / MANIFEST).unlink(missing_ok=True)
 
     def _read(self) -> tuple[dict[str, Any], list[ShardDone], Totals | None]:
         """What was begun, which shards are done, and the sums if all are."""

@@ -116,12 +116,6 @@ def record_line(values: Mapping[str, Any]) -> RecordLine:
     return values["status"], json.dumps({**values, "timings": {}}, ensure_ascii=False)
 
 
-def failure_line(line: bytes, reason: str) -> RecordLine:
-    """The record of a dialogue that has no summary."""
-    item = unpacked(line)
-    return record_line(Summary("", item.id, status="error", reason=reason).to_json())
-
-
 _opened: tuple[Work, Opened] | None = None
 """What this process has loaded."""
 

@@ -153,13 +153,10 @@ _FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallbac
 _STEP = 1 << 16
 
 
-def docx_text(chunks: Iterator[bytes]) -> bytes:
+def docx_text(data: bytes) -> bytes:
     """The paragraphs of a .docx as lines, or a `DataError`: another archive, damaged, too large."""
-    data = bytearray()
-    for chunk in chunks:
-        data += chunk
-        if len(data) > LARGEST_ARCHIVE:
-            raise DataError(f"is an archive of more than {LARGEST_ARCHIVE >> 20} MiB")
+    if len(data) > LARGEST_ARCHIVE:
+        raise DataError(f"is an archive of more than {LARGEST_ARCHIVE >> 20} MiB")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())

@@ -88,8 +88,9 @@ def read_mbox(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     thread_of: dict[str, int] = {}
     for numbered in filter(None, saved):
         first = numbered[0].number
-        texts = [re.sub(r"^>(>*From )", r"\1", line.text) for line in numbered]
-        lines, ids = _unpacked(texts, first, report)
+        texts = (line.text for line in numbered)
+        texts = (t.removeprefix(">") if t.lstrip(">").startswith("From ") else t for t in texts)
+        lines, ids = _unpacked(list(texts), first, report)
         thread = next((thread_of[each] for each in ids if each in thread_of), first)
         thread_of.update(dict.fromkeys(ids, thread))
         threads.setdefault(thread, []).extend(_mails(lines))
@@ -219,11 +220,9 @@ def _mails(lines: Sequence[str]) -> list[_Mail]:
             mail, looked_at = _head_at(lines, number)
             end = looked_at
         if mail is None and (opening := _attribution(lines, number)):
-            end = below = opening[1]
-            while below < len(lines) and not lines[below].strip():
-                below += 1
-            is_quote = below == len(lines) or lines[below].lstrip().startswith(">")
-            mail = None if is_quote else opening[0]
+            end = opening[1]
+            filled = (lines[n] for n in range(end, len(lines)) if lines[n].strip())
+            mail = None if next(filled, ">").lstrip().startswith(">") else opening[0]
         if mail:
             mails.append(mail)
         elif not _DIVIDER.fullmatch(lines[number][:_LONGEST]):

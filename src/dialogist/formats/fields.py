@@ -188,12 +188,12 @@ class RecordSelection:
     def turns(self, record: Record, turns: Sequence[JSON]) -> list[JSON] | None:
         """The turns of a record that are to be read; None: it is left out as a whole."""
         objects = [turn for turn in turns if isinstance(turn, dict)]
-        about_turns = []
+        of_turns = []
         is_taken = True
         for condition in self._conditions:
             is_here = has_path(record, condition.key)
             if not is_here and any(has_path(turn, condition.key) for turn in objects):
-                about_turns.append(condition)
+                of_turns.append(condition)
                 self._met.add(condition.key)
                 continue
             is_taken = is_taken and condition.holds(record)
@@ -204,11 +204,7 @@ class RecordSelection:
             return None
         kept = [turn for turn in turns if not (self._notes_out and is_internal(turn))]
         self._report.leave_out(INTERNAL_NOTES, len(turns) - len(kept))
-
-        def is_chosen(turn: JSON) -> bool:
-            return not isinstance(turn, dict) or all(c.holds(turn) for c in about_turns)
-
-        chosen = list(filter(is_chosen, kept))
+        chosen = [t for t in kept if not isinstance(t, dict) or all(c.holds(t) for c in of_turns)]
         self._left["turns"] += len(kept) - len(chosen)
         return chosen if chosen or not turns else None
 

@@ -3,8 +3,9 @@
 from collections import ChainMap, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from importlib import import_module
+from functools import partial
 from itertools import chain, groupby, islice
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from dialogist.errors import DataError
@@ -114,15 +115,9 @@ def read_json(source: Source, options: ReadOptions, report: ProblemReporter) -> 
     elif options.one_dialogue and not ahead[0].alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
     else:
-
-        def convert(record: Record) -> Dialogue | None:
-            if is_message(record, reader.columns):
-                raise BadRecord("is one message, while the file's first record is a whole dialogue")
-            return generic(record, reader, selection)
-
-        yield from json_records.convert_records(
-            _conversations(values, reader), source, convert, report
-        )
+        conversations = _conversations(values, reader)
+        convert = partial(generic, reader=reader, selection=selection)
+        yield from json_records.convert_records(conversations, source, convert, report)
     selection.tell()
 
 
@@ -255,9 +250,10 @@ def is_message(value: Record, columns: read_options.Columns) -> bool:
 def generic(record: Record, reader: TurnReader, selection: RecordSelection) -> Dialogue | None:
     """Convert one record; None: it is not selected. Without turns it is a `BadRecord`."""
     program, columns = reader.program, reader.columns
+    if is_message(record, columns):
+        raise BadRecord("is one message, while the file's first record is a whole dialogue")
     if program.prepare:
-        exports = import_module("dialogist.formats.exports")
-        record = getattr(exports, program.prepare)(record)
+        record = resolve_name(f"dialogist.formats.exports:{program.prepare}")(record)
 
     def is_told(turn: Any) -> bool:
         return not (isinstance(turn, dict) and reader.left_out(turn))
@@ -398,12 +394,6 @@ def _holds(turn: Any, text: JSON) -> bool:
     return text in texts
 
 
-def _dialogue_id(item: Record, key: str) -> str:
-    """The id of the dialogue of a message: under ``key``, or in the object that lies there."""
-    value = read_options.value_at(item, key)
-    return id_under(value) if isinstance(value, dict) else id_under(item, key)
-
-
 def id_refusal(
     keys: Iterable[str], usual: str, options: ReadOptions, name: str, is_own: bool, is_table: bool
 ) -> str:
@@ -455,7 +445,9 @@ def _messages_in(
                 item = unwrapped(value)
                 if not selection.takes(item):
                     continue
-                identity = _dialogue_id(item, key) if key else source.stem
+                inner = read_options.value_at(item, key)  # of an object there, its own id
+                where = (inner, "id") if isinstance(inner, dict) else (item, key)
+                identity = id_under(*where) if key else source.stem
                 number = fields.number_of(item)
                 utterances = reader.turn(item, "the message")
             except BadRecord as error:

@@ -117,11 +117,9 @@ def _parsed(stamp: str) -> _Stamp:
         rest = stamp.replace(digits[0], " ", 1)
     clock = _CLOCK.search(rest)
     half = "p" if _SECOND_HALF.search(rest) else "a" if _FIRST_HALF.search(rest) else ""
-    zone = _ZONE.search(rest)
     offset = 0.0
-    if zone and zone["sign"]:
-        offset = 3600.0 * int(zone["hours"]) + 60 * int(zone["minutes"])
-        offset = -offset if zone["sign"] == "-" else offset
+    if (zone := _ZONE.search(rest)) and zone["sign"]:
+        offset = float(f"{zone['sign']}1") * (3600 * int(zone["hours"]) + 60 * int(zone["minutes"]))
     if clock is None:
         return _Stamp(numbers, is_certain, None, half, offset)
     parts = [int(clock[name]) for name in ("one", "two", "three") if clock[name]]

@@ -40,9 +40,7 @@ class Condition:
 
     def holds(self, record: Mapping[str, JSON]) -> bool:
         """Whether a record meets the condition; a missing value equals nothing."""
-        if not has_path(record, self.key):
-            return not self.equal
-        value = value_at(record, self.key)
+        value = value_at(record, self.key, [])
         values = value if isinstance(value, list) else [value]
         texts = ["" if each is None else str(each).strip().lower() for each in values]
         return (self.value.lower() in texts) == self.equal

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import BinaryIO
 
 from dialogist.errors import DataError, UsageError, nearest
@@ -149,8 +149,7 @@ def _file(
         raise DataError(f"{source.name}: --where is for JSON and tables, this is read as '{name}'")
     parse = reader.parse
     if isinstance(parse, str):
-        module, _, function = parse.partition(":")
-        parse = getattr(import_module(f"dialogist.formats.{module}"), function)
+        parse = resolve_name(f"dialogist.formats.{parse}")
     is_empty = True
 
     def tell(problem: ReadProblem) -> None:

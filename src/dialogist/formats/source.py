@@ -137,10 +137,10 @@ class Source:
             chunks = self._guarded(_unzstd(chunks))
         head, chunks = _peek(chunks, HEAD)
         if head.startswith(ZIP_MAGIC):
-            from dialogist.formats.documents import docx_text
+            from dialogist.formats.documents import LARGEST_ARCHIVE, docx_text
 
             try:
-                text = docx_text(chunks)
+                text = docx_text(_peek(chunks, LARGEST_ARCHIVE + 1)[0])
             except DataError as error:
                 raise self.failure or DataError(f"{name}: {error}") from None
             head, chunks, encoding = text[:HEAD], iter((text,)), "utf-8"
@@ -321,40 +321,38 @@ _ROWS = 256  # read at once
 
 
 def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
-    """The rows of a Parquet or Arrow file, a JSON object a line; if damaged, an OSError."""
+    """The rows of a Parquet or Arrow file, a JSON object a line; if damaged, an OSError.
+
+    Arrow's are of its stream format, as ``datasets`` saves it, or of its file format.
+    """
     with needs_extra("reading Parquet and Arrow files", "scale"):
         import pyarrow
+        from pyarrow import parquet
     given = str(file) if isinstance(file, Path) else file
+
+    def batches() -> Iterator[Any]:
+        if name.lower().endswith(_PARQUET):
+            with parquet.ParquetFile(given) as table:
+                yield from table.iter_batches(batch_size=_ROWS)
+            return
+        with pyarrow.memory_map(given) if isinstance(given, str) else given as opened:
+            is_file = opened.read(6) == b"ARROW1"
+            opened.seek(0)
+            if not is_file:
+                yield from pyarrow.ipc.open_stream(opened)
+                return
+            reader = pyarrow.ipc.open_file(opened)
+            yield from map(reader.get_batch, range(reader.num_record_batches))
 
     def lines() -> Iterator[bytes]:
         try:
-            for batch in _batches(given, name.lower().endswith(_PARQUET)):
+            for batch in batches():
                 for start in range(0, batch.num_rows, _ROWS):
                     yield json_lines(batch.slice(start, _ROWS).to_pylist())
         except pyarrow.ArrowException as error:
             raise OSError(f"damaged Parquet or Arrow data: {error}") from None
 
     return lines()
-
-
-def _batches(file: str | BinaryIO, is_parquet: bool) -> Iterator[Any]:
-    """Of Parquet, of Arrow's stream format as ``datasets`` saves it, or of its file format."""
-    import pyarrow
-    from pyarrow import parquet
-
-    if is_parquet:
-        with parquet.ParquetFile(file) as table:
-            yield from table.iter_batches(batch_size=_ROWS)
-        return
-    with pyarrow.memory_map(file) if isinstance(file, str) else file as opened:
-        is_file = opened.read(6) == b"ARROW1"
-        opened.seek(0)
-        if not is_file:
-            yield from pyarrow.ipc.open_stream(opened)
-            return
-        reader = pyarrow.ipc.open_file(opened)
-        for number in range(reader.num_record_batches):
-            yield reader.get_batch(number)
 
 
 def json_lines(rows: Iterable[dict[str, Any]]) -> bytes:

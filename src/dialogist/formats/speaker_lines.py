@@ -127,14 +127,12 @@ def _is_short_talk(lines: Sequence[_Line], guesses: Sequence[Guess | None]) -> b
 
 def _plain(lines: Sequence[str]) -> list[_Line]:
     """The lines without time stamps, bold type, and the marks of a list of utterances."""
-    bullets = [_BULLET.fullmatch(line) for line in lines]
     filled = [n for n, line in enumerate(lines) if line.strip()]
-    marked = [n for n in filled if (b := bullets[n]) and guess_name(_bare(b["rest"]).text)]
+    bullets = {n: bullet["rest"] for n in filled if (bullet := _BULLET.fullmatch(lines[n]))}
+    marked = {n: rest for n, rest in bullets.items() if guess_name(_bare(rest).text)}
     # A list in somebody's message does not make up most of the text, from its first line on.
-    if marked and marked[0] == filled[0] and 2 * len(marked) > len(filled):
-        lines = list(lines)
-        for n in marked:
-            lines[n] = bullets[n]["rest"]  # type: ignore[index]
+    if filled and filled[0] in marked and 2 * len(marked) > len(filled):
+        lines = [marked.get(n, line) for n, line in enumerate(lines)]
     return list(map(_bare, lines))
 
 
@@ -157,8 +155,7 @@ def _bare(line: str) -> _Line:
 
 def guess_name(line: str) -> Guess | None:
     """What could be a speaker's name at the start of a line, and the text behind it."""
-    colon = _COLON.fullmatch(line)
-    if colon:
+    if colon := _COLON.fullmatch(line):
         return (colon["inner"] or colon["outer"]).strip(), colon["text"]
     bracket = _BRACKET.fullmatch(line)
     return (bracket["name"].strip(), bracket["text"]) if bracket and bracket["text"] else None

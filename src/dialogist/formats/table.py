@@ -20,7 +20,6 @@ from dialogist.records import Dialogue
 
 _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 """Excel's line that names the delimiter of a table."""
-_DOUBLE = re.compile(r"(?<=.) #\d+\Z")
 _CELL_LIMIT = 1 << 28
 _WEAK = ("type", "direction", "channel")
 """Columns that may tell the speaker of a turn, but do not make a row one."""
@@ -141,8 +140,8 @@ def _layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> 
     layout = {"id": identity, "dialogue": dialogue, "speaker": speaker, "text": text}
     layout |= {key: find(key, keys_of(header, key)) for key in ("role", "summary")}
     for column in header:
-        first = _DOUBLE.sub("", column)
-        if first != column and first in layout.values() and first in header:
+        first, _, number = column.rpartition(" #")
+        if first and number.isdecimal() and first in layout.values() and first in header:
             raise DataError(f"{name}: several columns are named '{first[:40]}': rename all but one")
     return {**layout, "start": start}
 

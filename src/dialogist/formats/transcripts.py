@@ -37,10 +37,10 @@ class _Form(NamedTuple):
 
     name: str
     start: re.Pattern[str]
-    sign: re.Pattern[str] | None
-    notice: re.Pattern[str] | None
-    breaks: re.Pattern[str] | None
     cut: Cuts
+    sign: re.Pattern[str] | None = None
+    notice: re.Pattern[str] | None = None
+    breaks: re.Pattern[str] | None = None
     speaker: str = "{}"
     of_day: bool = False
     unit: float = 0
@@ -51,24 +51,19 @@ class _Form(NamedTuple):
     endings: str = ""
 
 
-_Message = tuple[Utterance, str, str]
-"""What was said, and the stamps of its beginning and end."""
-
-
 @cache
 def _forms() -> Mapping[str, Sequence[_Form]]:
     forms: dict[str, list[_Form]] = {}
     for name, rows in format_table("chats").items():
         for row in rows:
-            patterns = {k: _compiled(row.get(k)) for k in ("start", "sign", "notice", "breaks")}
+            keys = row.keys() & {"start", "sign", "notice", "breaks"}
+            patterns = {key: _compiled(row[key]) for key in keys}
             cuts = {kind: _compiled(given) for kind, given in row.get("cut", {}).items()}
             forms.setdefault(name, []).append(_Form(name, **{**row, **patterns, "cut": cuts}))
     return forms
 
 
-def _compiled(given: str | Sequence[str] | None) -> re.Pattern[str] | None:
-    if given is None:
-        return None
+def _compiled(given: str | Sequence[str]) -> re.Pattern[str]:
     text = given if isinstance(given, str) else "|".join(f"(?:{part})" for part in given)
     return pattern(text, re.MULTILINE)
 
@@ -84,10 +79,9 @@ def form_of(head: str, is_last: bool = False, name: str = "") -> _Form | None:
         is_signed = form.sign is None or form.sign.search(head)
         if form.is_last == is_last and len(starts) >= form.least and is_signed:
             above = cut(head[: starts[0].start()], form.cut, None).strip()
-            groups = [start.groupdict() for start in starts]
             has_speech = any(
                 group.get("name") or group.get("name_2") or "notice" not in group
-                for group in groups
+                for group in map(re.Match.groupdict, starts)
                 if not group.get("day")
             )
             if has_speech and (not above or (len(starts) > 1 and is_heading(above.split("\n")))):
@@ -136,8 +130,10 @@ def read_chat(source: Source, options: ReadOptions, report: ProblemReporter) -> 
         yield Dialogue(utterances, id=source.stem)
 
 
-def _messages(text: str, form: _Form, report: ProblemReporter) -> Iterator[_Message]:
-    """The messages between the starts of a form."""
+def _messages(
+    text: str, form: _Form, report: ProblemReporter
+) -> Iterator[tuple[Utterance, str, str]]:
+    """The messages between the starts of a form, with the stamps of their beginning and end."""
     starts = list(form.start.finditer(text))
     above = cut(text[: starts[0].start() if starts else None], form.cut, report)
     if above := above.strip(_MARK + " \n"):
@@ -443,32 +439,29 @@ def _cues(lines: Iterable[SourceLine], report: ProblemReporter) -> list[_Cue]:
         if not is_filled:
             is_open = bool(cues) and all(line.text for line in block)
             continue
-        first = next((n for n, line in enumerate(block) if TIMING.fullmatch(line.text)), None)
-        end = len(block) if first is None else first
-        above = block[: end - bool(first and _ID.fullmatch(block[first - 1].text))]
+        first = next((n for n, line in enumerate(block) if TIMING.fullmatch(line.text)), len(block))
+        has_id = 0 < first < len(block) and _ID.fullmatch(block[first - 1].text)
+        above = block[: first - bool(has_id)]
         if above and is_open:
             cues[-1].lines.extend(line.text for line in above)
         elif above and _NO_CUE.fullmatch(above[0].text):
             report.leave_out("header lines", len(above) - ("WEBVTT" in above[0].text))
         elif above:
-            form = "'00:00:01.000 --> 00:00:02.000'"
-            report(above[0].number, f"a cue without a timing line ({form})")
-        if first is not None:
-            cues += _cues_of(block)
+            report(above[0].number, "a cue without a timing line ('00:00:01.000 --> 00:00:02.000')")
+        cues += _cues_of(block)
     return cues
 
 
 def _cues_of(block: Sequence[SourceLine]) -> Iterator[_Cue]:
     """The cue of a block, or several where the blank line between two was forgotten."""
-    places = [n for n, line in enumerate(block) if TIMING.fullmatch(line.text)]
-    for place, end in pairwise([*places, len(block)]):
-        timing = TIMING.fullmatch(block[place].text)
+    timings = {n: match for n, line in enumerate(block) if (match := TIMING.fullmatch(line.text))}
+    for place, end in pairwise([*timings, len(block)]):
         named = _NAMED_ID.fullmatch(block[place - 1].text) if place else None
         texts = [line.text for line in block[place + 1 : end]]
         if end < len(block) and texts and texts[-1].strip().isdigit():
             texts.pop()  # the id of the next
-        if timing:
-            yield _Cue(timing["start"], timing["end"], named["name"] if named else "", texts)
+        start, stop = timings[place]["start"], timings[place]["end"]
+        yield _Cue(start, stop, named["name"] if named else "", texts)
 
 
 def _cue_turns(cues: Sequence[_Cue]) -> tuple[Utterance, ...]:

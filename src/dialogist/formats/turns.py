@@ -27,7 +27,6 @@ _UNITS = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "ticks": 1e-7, "offs
 _EPOCHS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (10 * FIRST_INSTANT, 1.0))
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2}(?:[.,]\d{1,9})?)")
 _SPAN = re.compile(r"(?:PT)?(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?", re.I)
-_FRACTION = re.compile(r"(?<=\.\d{6})\d+")
 _LONGEST_TIME = 64
 _LONG_TURN = 150  # seconds that most turns do not take, but milliseconds they do
 
@@ -53,7 +52,6 @@ def as_seconds(value: Any, unit: float = 1.0) -> float | None:
     if parts := _CLOCK.fullmatch(text) or _SPAN.fullmatch(text):
         hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in parts.groups())
         return hours * 3600 + minutes * 60 + rest
-    text = _FRACTION.sub("", text)
     for form in ("", *TABLES["dates"]):
         try:
             moment = datetime.strptime(text, form) if form else datetime.fromisoformat(text)
