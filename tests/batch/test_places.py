@@ -15,16 +15,7 @@ from tests.batch.conftest import Job, dialogue_line
 from dialogist.batch import job as job_module
 from dialogist.batch import places
 from dialogist.batch.job import shards_of
-from dialogist.batch.places import (
-    FolderSink,
-    Since,
-    TableSink,
-    UrlSink,
-    items_of,
-    kind_of,
-    origins_of,
-    shown_name,
-)
+from dialogist.batch.places import FolderSink, Since, TableSink, UrlSink, items_of, origins_of
 from dialogist.batch.work import packed, unpacked
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem
@@ -50,8 +41,8 @@ def test_what_is_named():
         "sqlite:///calls.db#calls": "table",
         "postgresql+psycopg://u:p@host/db#calls": "table",
     }
-    assert {given: kind_of(given) for given in kinds} == kinds
-    shown = shown_name("postgresql+psycopg://ann:secret@host/db#calls")
+    assert {given: places.kind_of(given) for given in kinds} == kinds
+    shown = places.shown_name("postgresql+psycopg://ann:secret@host/db#calls")
     assert shown == "postgresql+psycopg://ann:***@host/db#calls"
 
 

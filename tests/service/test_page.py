@@ -10,14 +10,7 @@ from tests.service.conftest import Says, serving
 from tests.service.test_api import CALL
 from tests.service.test_store import rows_of
 
-from dialogist.records import (
-    Dialogue,
-    Draft,
-    ReadReport,
-    Statement,
-    Summary,
-    Utterance,
-)
+from dialogist.records import Dialogue, Draft, ReadReport, Statement, Summary, Utterance
 from dialogist.service import page, tables
 from dialogist.service.problems import Problem
 from dialogist.service.reviewed_text import edits_between
