@@ -157,9 +157,8 @@ def test_a_table_is_read_by_its_key(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["text", "datetime", "date", "int", "float"])
 def test_rows_since(tmp_path, kind):
-    url = database(
-        tmp_path, f"create table calls (id int primary key, dialogue text, created {kind})"
-    )
+    columns = f"id int primary key, dialogue text, created {kind}"
+    url = database(tmp_path, f"create table calls ({columns})")
     days = [datetime(2026, 11, day, 9, 30) for day in (1, 2, 3)]
     told = {
         "text": [str(day) for day in days],
@@ -211,11 +210,8 @@ def test_items_as_lines():
         (Utterance("Ann", "Hi “you”.\n", "agent"),), "a", ("A reference.",), {"topic": ["x", 1]}
     )
     back = unpacked(packed(dialogue))
-    assert (back.id, back.utterances, back.metadata) == (
-        "a",
-        dialogue.utterances,
-        {"topic": ["x", 1]},
-    )
+    assert (back.id, back.utterances) == ("a", dialogue.utterances)
+    assert back.metadata == {"topic": ["x", 1]}
     record = unpacked(packed(ReadProblem("calls.jsonl", 7, "no JSON")))
     assert (record.id, record.status, record.reason) == ("calls.jsonl:7", "error", "no JSON")
 
