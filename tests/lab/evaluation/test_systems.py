@@ -60,10 +60,7 @@ def test_outputs_are_put_beside_their_dialogues():
     ("outputs", "error"),
     [
         (said(("", "a"), ("", "b")), "2 outputs without ids, but 3 dialogues"),
-        (
-            said(("x", "a"), ("y", "b"), ("z", "c")),
-            "none of its ids .x, y, z. is in the data",
-        ),
+        (said(("x", "a"), ("y", "b"), ("z", "c")), "none of its ids .x, y, z. is in the data"),
         (said(("d0", "a"), ("d0", "b"), ("d1", "c")), "the id d0 is there more than once"),
     ],
 )
