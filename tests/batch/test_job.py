@@ -186,9 +186,8 @@ def test_a_restart_removes_nothing_of_others(job, calls):
     with pytest.raises(UsageError, match=r"part-00007.jsonl: .*no journal"):
         job.run([calls], restart=True)
     assert {path.name for path in job.folder.glob("part-*")} == {*others, "part-00007.jsonl"}
-    assert {(job.folder / name).read_text() for name in (*others, "part-00007.jsonl")} == {
-        "precious"
-    }
+    texts = {(job.folder / name).read_text() for name in (*others, "part-00007.jsonl")}
+    assert texts == {"precious"}
 
 
 def test_a_restart_in_another_form_removes_the_parts_of_the_first(job, calls):

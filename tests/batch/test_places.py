@@ -15,16 +15,7 @@ from tests.batch.conftest import Job, dialogue_line
 from dialogist.batch import job as job_module
 from dialogist.batch import places
 from dialogist.batch.job import shards_of
-from dialogist.batch.places import (
-    FolderSink,
-    Since,
-    TableSink,
-    UrlSink,
-    items_of,
-    kind_of,
-    origins_of,
-    shown_name,
-)
+from dialogist.batch.places import FolderSink, Since, TableSink, UrlSink, items_of, origins_of
 from dialogist.batch.work import packed, unpacked
 from dialogist.errors import DataError, UsageError
 from dialogist.formats import ReadOptions, ReadProblem
@@ -50,8 +41,8 @@ def test_what_is_named():
         "sqlite:///calls.db#calls": "table",
         "postgresql+psycopg://u:p@host/db#calls": "table",
     }
-    assert {given: kind_of(given) for given in kinds} == kinds
-    shown = shown_name("postgresql+psycopg://ann:secret@host/db#calls")
+    assert {given: places.kind_of(given) for given in kinds} == kinds
+    shown = places.shown_name("postgresql+psycopg://ann:secret@host/db#calls")
     assert shown == "postgresql+psycopg://ann:***@host/db#calls"
 
 
@@ -166,9 +157,8 @@ def test_a_table_is_read_by_its_key(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["text", "datetime", "date", "int", "float"])
 def test_rows_since(tmp_path, kind):
-    url = database(
-        tmp_path, f"create table calls (id int primary key, dialogue text, created {kind})"
-    )
+    columns = f"id int primary key, dialogue text, created {kind}"
+    url = database(tmp_path, f"create table calls ({columns})")
     days = [datetime(2026, 11, day, 9, 30) for day in (1, 2, 3)]
     told = {
         "text": [str(day) for day in days],
@@ -220,11 +210,8 @@ def test_items_as_lines():
         (Utterance("Ann", "Hi “you”.\n", "agent"),), "a", ("A reference.",), {"topic": ["x", 1]}
     )
     back = unpacked(packed(dialogue))
-    assert (back.id, back.utterances, back.metadata) == (
-        "a",
-        dialogue.utterances,
-        {"topic": ["x", 1]},
-    )
+    assert (back.id, back.utterances) == ("a", dialogue.utterances)
+    assert back.metadata == {"topic": ["x", 1]}
     record = unpacked(packed(ReadProblem("calls.jsonl", 7, "no JSON")))
     assert (record.id, record.status, record.reason) == ("calls.jsonl:7", "error", "no JSON")
 

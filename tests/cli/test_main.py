@@ -39,10 +39,8 @@ def test_one_summary_loads_few_modules(dialogist, tmp_path):
         "try: main()\n"
         "except SystemExit: print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    loaded = done.stderr.split()
+    command, caught = [sys.executable, "-c", code], {"capture_output": True, "text": True}
+    loaded = subprocess.run(command, cwd=tmp_path, check=True, **caught).stderr.split()
     assert not {"torch", "httpx", "rich", "concurrent.futures"} & {*loaded}
     assert sum(name.startswith("dialogist") for name in loaded) <= 50
 

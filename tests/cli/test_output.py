@@ -6,27 +6,18 @@ import pytest
 
 from dialogist.cli import console
 from dialogist.cli.console import Meter, note, silence, tracked
-from dialogist.cli.streams import (
-    OutputFormat,
-    output_format_of,
-    output_to,
-)
+from dialogist.cli.streams import OutputFormat, output_format_of, output_to
 from dialogist.errors import DataError
 
 
 @pytest.mark.parametrize(
     ("output", "format", "form"),
-    [
-        ("out.JSON", None, "json"),
-        ("out.dat", None, "text"),
-        ("out.md", "jsonl", "jsonl"),
-    ],
+    [("out.JSON", None, "json"), ("out.dat", None, "text"), ("out.md", "jsonl", "jsonl")],
 )
 def test_form(tmp_path, monkeypatch, output, format, form):
     monkeypatch.chdir(tmp_path)
-    path = None if output is None else Path(output)
     wanted = None if format is None else OutputFormat(format)
-    assert output_format_of(path, wanted, OutputFormat.text) is OutputFormat(form)
+    assert output_format_of(Path(output), wanted, OutputFormat.text) is OutputFormat(form)
 
 
 def test_a_file_is_complete_or_as_it_was(tmp_path, capsys):

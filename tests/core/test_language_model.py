@@ -33,6 +33,10 @@ def verdicts(*names: str, wrong: str = "") -> str:
     return json.dumps({"verdicts": values})
 
 
+def answer(server: ChatServer, *contents: str) -> None:
+    server.faults.extend({"content": content} for content in contents)
+
+
 GOOD = statements("Ann asks Bo for lunch.")
 
 
@@ -109,13 +113,8 @@ def test_short_names(name: str, full: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_verifier_is_asked_about_all_statements_at_once(server: ChatServer) -> None:
-    server.answers = ""
-    server.faults.extend(
-        [
-            {"content": statements("Ann asks for lunch.", "Bo wants coffee.", "Bo is away.")},
-            {"content": verdicts("supported", "contradicted", "not said", wrong="it is tea")},
-        ]
-    )
+    written = statements("Ann asks for lunch.", "Bo wants coffee.", "Bo is away.")
+    answer(server, written, verdicts("supported", "contradicted", "not said", wrong="it is tea"))
     [summary] = asked(server, verifier="model", unsupported="mark")
     assert [s.verdict for s in summary.statements] == ["supported", "contradicted", "doubtful"]
     assert summary.statements[1].reasons == ("it is tea",)
@@ -135,14 +134,9 @@ def test_a_verifier_is_asked_about_all_statements_at_once(server: ChatServer) ->
     ],
 )
 def test_what_nothing_supports(server: ChatServer, unsupported: str, texts: list[str]) -> None:
-    written = [{"text": "Ann asks for lunch.", "lines": [1]}, {"text": texts[-1], "lines": [2]}]
-    written[1]["text"] = "Bo wants coffee."
-    server.faults.extend(
-        [
-            {"content": json.dumps({"statements": written})},
-            {"content": verdicts("supported", "contradicted", wrong="tea")},
-        ]
-    )
+    said = enumerate(("Ann asks for lunch.", "Bo wants coffee."), 1)
+    written = json.dumps({"statements": [{"text": text, "lines": [n]} for n, text in said]})
+    answer(server, written, verdicts("supported", "contradicted", wrong="tea"))
     [summary] = asked(server, verifier="auto", unsupported=unsupported)
     assert [s.text for s in summary.statements] == texts
     assert [w.kind for w in summary.warnings] == ["unsupported"] * (unsupported != "mark")
@@ -181,8 +175,7 @@ def test_another_machine_gets_masks_and_its_answer_is_restored(
     )
     writer = open_writer(named(server))
     monkeypatch.setattr(writer.chat, "masks", True)
-    server.answers = statements("Bo calls [PERSON_1] at [PHONE_1].")
-    server.faults.extend([{"content": server.answers}, {"content": verdicts("supported")}])
+    answer(server, statements("Bo calls [PERSON_1] at [PHONE_1]."), verdicts("supported"))
     [summary] = Summarizer(writer).summarize([chat], focus="Ann")
     assert summary.text == "Bo calls Ann at 0171 5550199."
     assert summary.statements[0].verdict == "supported"
@@ -226,11 +219,6 @@ def test_the_key_comes_from_the_environment_alone(
 def test_a_wrong_address_is_told_how_to_be_written(address: str) -> None:
     with pytest.raises(ConfigError, match="URL#MODEL"):
         ChatModel(address)
-
-
-def test_options_are_checked(server: ChatServer) -> None:
-    with pytest.raises(ConfigError, match="did you mean 'timeout'"):
-        open_writer(named(server, "timeot=3"))
 
 
 def test_failures_that_pass_are_tried_again(server: ChatServer) -> None:
@@ -556,6 +544,8 @@ def test_what_another_system_wrote_is_grounded(tmp_path: Path, lines: str, texts
 def test_names_of_writers() -> None:
     with pytest.raises(UsageError, match=r"did you mean 'ollama'\?"):
         open_writer("olama:qwen")
+    with pytest.raises(ConfigError, match="did you mean 'timeout'"):
+        open_writer("ollama:qwen?timeot=3")
     with pytest.raises(UsageError, match="highlights is no language model"):
         Summarizer("highlights", "model")
     with pytest.raises(UsageError, match="there is none"):

@@ -10,16 +10,7 @@ import pytest
 from bench.summary_schema import summary_schema
 
 import dialogist
-from dialogist import (
-    DialogistError,
-    Dialogue,
-    Session,
-    Summarizer,
-    Summary,
-    SummaryOptions,
-    Utterance,
-    read_dialogues,
-)
+from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Coverage, EvidenceSpan, Statement, Warning
 
@@ -111,11 +102,6 @@ def test_other_json_is_refused_by_field(values: object, message: str) -> None:
         Summary.from_json(values)  # type: ignore[arg-type]
 
 
-def test_lists_become_tuples() -> None:
-    talk = Dialogue([Utterance("Ann", "Hi")], references=["They greet."])  # type: ignore[arg-type]
-    assert talk == Dialogue((Utterance("Ann", "Hi"),), references=("They greet.",))
-
-
 def test_a_dialogue_from_text() -> None:
     talk = Dialogue.from_text("A call\nAnn: Hi,\nat 10:30 see https://x.org\n\nBo:\n", id="7")
     assert [(u.speaker, u.text) for u in talk.utterances] == [
@@ -133,16 +119,20 @@ def test_reading_a_file_needs_its_path_alone(
     path = tmp_path / "chats.jsonl"
     turn = '{"id": "%s", "turns": [{"speaker": "Ann", "text": "Hi"}]}\n'
     path.write_text(turn % "a" + "{broken\n" + turn % "b", encoding="utf-8")
-    assert [talk.id for talk in read_dialogues(str(path))] == ["a", "b"]
+    assert [talk.id for talk in dialogist.read_dialogues(str(path))] == ["a", "b"]
     assert "chats.jsonl:2" in caplog.text
 
 
-TALK = Dialogue([Utterance("Ann", "Hi.")])
+TALK = Dialogue([Utterance("Ann", "Hi.")], references=["They greet."])  # type: ignore[arg-type]
+
+
+def test_lists_become_tuples() -> None:
+    assert Dialogue((Utterance("Ann", "Hi."),), references=("They greet.",)) == TALK
 
 
 def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
     profile = {"plan": "Gold"}
-    dialogue = Dialogue([Utterance("Ann", "Hi.")], profile=profile)
+    dialogue = dataclasses.replace(TALK, profile=profile)
     dialogue.cache["x"] = 1
     profile["plan"] = "Silver"
     assert dialogue.profile == {"plan": "Gold"}
@@ -164,8 +154,8 @@ def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
         lambda: Dialogue((), metadata=None),
         lambda: Dialogue.from_text(None),
         lambda: Utterance("Ann", None),
-        lambda: read_dialogues(""),
-        lambda: read_dialogues(["a.jsonl"]),
+        lambda: dialogist.read_dialogues(""),
+        lambda: dialogist.read_dialogues(["a.jsonl"]),
         lambda: Summarizer("highlight"),
         lambda: Summarizer().summarize(TALK),
         lambda: Summarizer().stream("Ann: Hi"),
@@ -184,7 +174,7 @@ def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
 def test_a_wrong_argument_is_a_usage_error(wrong: Callable[[], object]) -> None:
     with pytest.raises(UsageError) as caught:
         wrong()
-    assert isinstance(caught.value, DialogistError)
+    assert isinstance(caught.value, dialogist.DialogistError)
     assert "\n" not in str(caught.value)
 
 

@@ -14,10 +14,8 @@ from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Uttera
 from dialogist.render import CSV_COLUMNS, csv_row, markdown_of, rendered, text_of
 from dialogist.summarizer import Result
 
-TALK = Dialogue.from_text(
-    "Ann: Can you lend me *fifty* dollars?\nBo: Yes.\x1b[2J\nAnn: Great!", "a-1"
-)
-TALK = replace(TALK, profile={"plan": "Silver"})
+SAID = "Ann: Can you lend me *fifty* dollars?\nBo: Yes.\x1b[2J\nAnn: Great!"
+TALK = replace(Dialogue.from_text(SAID, "a-1"), profile={"plan": "Silver"})
 QUOTED = Statement(
     'Ann: "fifty" – Bo: "Yes."',
     0,
@@ -85,10 +83,8 @@ def test_markdown() -> None:
 def test_several_summaries() -> None:
     results = [RESULT, replace(RESULT, summary=Summary("", "b", "empty", "no text"))]
     text = "".join(rendered(results, "text"))
-    assert [line for line in text.splitlines() if line.startswith("== ")] == [
-        "== a-1 ==",
-        "== b ==",
-    ]
+    heads = [line for line in text.splitlines() if line.startswith("== ")]
+    assert heads == ["== a-1 ==", "== b =="]
     assert "== " not in "".join(rendered(results[:1], "text"))
     records = [result.to_json() for result in results]
     assert json.loads("".join(rendered(results, "json"))) == records
@@ -97,11 +93,8 @@ def test_several_summaries() -> None:
     rows = list(csv.DictReader(io.StringIO("".join(rendered(results, "csv")))))
     assert list(rows[0]) == list(CSV_COLUMNS)
     assert (rows[0]["verdicts"], rows[0]["warnings"]) == ("contradicted, quoted, unverified", "1")
-    assert "".join(rendered(results, "csv", ["writer", "id"])).splitlines() == [
-        "writer,id",
-        "w,a-1",
-        ",b",
-    ]
+    chosen = "".join(rendered(results, "csv", ["writer", "id"]))
+    assert chosen.splitlines() == ["writer,id", "w,a-1", ",b"]
 
 
 @pytest.mark.parametrize(

@@ -144,21 +144,20 @@ def test_several_at_once_come_back_in_order_and_are_read_as_they_are_needed() ->
 
 
 @pytest.mark.parametrize(
-    ("wishes", "speakers", "notes"),
+    ("wishes", "agent", "customer"),
     [
-        ({}, ["Agent", "Customer", "Agent"], ()),
-        ({"names": {"Agent": "Eve"}}, ["Eve", "Customer", "Eve"], ()),
-        ({"names": {"Agent": "Customer", "Customer": "Agent"}},
-         ["Customer", "Agent", "Customer"], ()),
-        ({"perspective": "name"}, ["Carla", "Ann", "Carla"], ()),
-        ({"perspective": "name", "names": {"Agent": "Eve"}}, ["Eve", "Ann", "Eve"], ()),
+        ({}, "Agent", "Customer"),
+        ({"names": {"Agent": "Eve"}}, "Eve", "Customer"),
+        ({"names": {"Agent": "Customer", "Customer": "Agent"}}, "Customer", "Agent"),
+        ({"perspective": "name"}, "Carla", "Ann"),
+        ({"perspective": "name", "names": {"Agent": "Eve"}}, "Eve", "Ann"),
     ],
-)  # fmt: skip
-def test_people_are_called_as_wanted(wishes: dict, speakers: list[str], notes: tuple) -> None:
+)
+def test_people_are_called_as_wanted(wishes: dict, agent: str, customer: str) -> None:
     result = result_of(**wishes)
-    assert [u.speaker for u in result.dialogue.utterances] == speakers
-    assert result.summary.text.startswith(f'{speakers[1]}: "I want')
-    assert result.notes == notes
+    assert [u.speaker for u in result.dialogue.utterances] == [agent, customer, agent]
+    assert result.summary.text.startswith(f'{customer}: "I want')
+    assert result.notes == ()
     assert result.dialogue.is_verbatim is False
 
 
@@ -197,9 +196,8 @@ def test_masks(stage: str) -> None:
     assert statement.text.endswith('"I want to cancel my plan. Call me at [PHONE_1]."')
     [span] = statement.evidence
     masked = result.dialogue.utterances[1].text
-    assert (
-        masked[span.start : span.end] == masked == "I want to cancel my plan. Call me at [PHONE_1]."
-    )
+    assert masked[span.start : span.end] == masked
+    assert masked == "I want to cancel my plan. Call me at [PHONE_1]."
     assert ("415" in str(writer.read)) == (stage == "output")
     assert "415" not in str(result)
     focused = Summarizer().results([CALL], mask=stage, mask_names="all", focus="Customer")
@@ -219,10 +217,8 @@ def test_a_record_of_a_failure_shows_nobodys_data_where_masks_are_wanted() -> No
 def test_what_the_profile_knows_of_the_customers_own_things() -> None:
     talk = replace(CALL, profile={"plan": "Silver", "home_address": "4 Mill Lane"})
     assert result_of(talk).summary.statements[0].profile == ("profile.plan",)
-    stated = replace(
-        talk, utterances=(*talk.utterances, Utterance("Agent", "Your plan is Silver."))
-    )
-    assert result_of(stated).summary.statements[0].profile == ()
+    more = (*talk.utterances, Utterance("Agent", "Your plan is Silver."))
+    assert result_of(replace(talk, utterances=more)).summary.statements[0].profile == ()
     both = result_of(talk, lambda d: quoting(d) * 2).summary
     assert [s.profile for s in both.statements] == [("profile.plan",), ()]
     named = replace(talk, profile={"plan": "Silver", "name": "agent"})  # it is the agent's
@@ -244,12 +240,8 @@ class Sure:
 
 
 def test_a_verifier_has_the_last_word_unless_a_rule_speaks_against_it() -> None:
-    drafts = [
-        Draft("A call on Friday.", (2,)),
-        Draft("A call.", (2,)),
-        Draft("A call on the 13th.", (2,)),
-        Draft("On Friday 13.", (2,)),
-    ]
+    written = ("A call on Friday.", "A call.", "A call on the 13th.", "On Friday 13.")
+    drafts = [Draft(text, (2,)) for text in written]
     [summary] = Summarizer(Scripted(lambda _: drafts), Sure()).summarize([CALL], unsupported="mark")
     assert [s.verdict for s in summary.statements] == [
         "supported", "doubtful", "contradicted", "doubtful",

@@ -72,19 +72,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("contributing")
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in SIZES:
-        apply = ["git", "apply", "-"]
-        done = subprocess.run(
-            apply, cwd=folder, input=diff_of(name), capture_output=True, text=True
-        )
+        given = {"cwd": folder, "input": diff_of(name), "capture_output": True, "text": True}
+        done = subprocess.run(["git", "apply", "-"], **given)
         assert done.returncode == 0, (
             f"CONTRIBUTING.md, {name}: {done.stderr}; make the change by hand, and put "
             "there what git diff -U1 shows of it"
         )
-    letters = [
-        {"bird": "Ann", "kind": "letter", "note": "Lunch?"},
-        {"bird": "Cy", "kind": "rest", "note": "arrives"},
-        {"bird": "Bo", "kind": "letter", "note": "Yes."},
-    ]
+    told = (("Ann", "letter", "Lunch?"), ("Cy", "rest", "arrives"), ("Bo", "letter", "Yes."))
+    letters = [{"bird": bird, "kind": kind, "note": note} for bird, kind, note in told]
     (folder / "pigeon.json").write_text(json.dumps({"coop": 1, "letters": letters}))
     (folder / "chat.txt").write_text("Ann: Can you send it by Friday?\nBo: Yes, on Thursday.\n")
     (folder / "visit.txt").write_text(
@@ -126,10 +121,8 @@ def test_every_addition_works(made: Any) -> None:
     trained, used = made[MODEL]
     assert trained[0] == 0, trained[2]
     summary = json.loads(used[1])
-    assert {statement["verdict"] for statement in summary["statements"]} <= {
-        "doubtful",
-        "contradicted",
-    }
+    verdicts = {statement["verdict"] for statement in summary["statements"]}
+    assert verdicts <= {"doubtful", "contradicted"}
     assert summary["release"] == dialogist.__version__
     assert "release" in made["schema"]["required"]
     assert "Doses: 500 mg [1], 250mg [2]" in made[TYPE][0][1]

@@ -23,8 +23,7 @@ def test_dialogsum_training_row(read, problems):
         Utterance("#Person2#", "Note: no"),
     )
     assert (dialogue.id, dialogue.references) == ("t_0", ("S.",))
-    assert dialogue.metadata == {"topic": "greet"}
-    assert problems == []
+    assert (dialogue.metadata, problems) == ({"topic": "greet"}, [])
 
 
 def test_dialogsum_test_row_has_three_references(read):
@@ -216,8 +215,7 @@ def test_speakers_of_dialogsum(corpora):
         for dialogue in read_dialogues(path, ReadOptions(), pytest.fail)
         for utterance in dialogue.utterances
     }
-    known = {f"#Person{n}#" for n in range(1, 8)}
-    assert names == known | {"#PErson2#", "#PersonN#"}
+    assert names == {*(f"#Person{n}#" for n in range(1, 8)), "#PErson2#", "#PersonN#"}
 
 
 def test_pretraining_corpora(corpora):

@@ -1,5 +1,6 @@
 """Fine-tuning: pretrained networks as generators, and the command from rows to a table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.errors import DialogistError, ModelError, UsageError
 from dialogist.formats.fields import dialogue_to_line
-from dialogist.records import Dialogue, Utterance
+from dialogist.records import Dialogue
 from dialogist.summarizer import Summarizer
 from dialogist.writers import open_writer
 from dialogist_lab.attention_trace import trace_dialogue
@@ -55,21 +56,12 @@ def folder_of(kind: str, folder: Path) -> Path:
         config = transformers.BertConfig(**sizes, **more, **size)
         model = transformers.BertModel(config)
     elif kind == "bart":
-        layers = {
-            f"{half}_{n}": 2
-            for half in ("encoder", "decoder")
-            for n in ("layers", "attention_heads")
-        }
-        widths = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+        parts = ("encoder_layers", "decoder_layers", "encoder_attention_heads")
+        sizes = dict.fromkeys((*parts, "decoder_attention_heads"), 2)
+        sizes |= {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
         marks = {"bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 3}
-        config = transformers.BartConfig(
-            **layers,
-            **widths,
-            **marks,
-            **size,
-            max_position_embeddings=512,
-            forced_eos_token_id=None,
-        )
+        more = {"max_position_embeddings": 512, "forced_eos_token_id": None}
+        config = transformers.BartConfig(**sizes, **marks, **size, **more)
         model = transformers.BartForConditionalGeneration(config)
     else:
         sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
@@ -86,11 +78,9 @@ def folder_of(kind: str, folder: Path) -> Path:
 def rows(count: int, start: int = 0) -> list[Dialogue]:
     made = []
     for i in range(start, start + count):
-        turns = (
-            Utterance("Ann", f"The order {i} is late."),
-            Utterance("Bo", "The agent sends it."),
-        )
-        made.append(Dialogue(turns, str(i), (f"Ann asks for the order {i}.", "The order is late.")))
+        talk = Dialogue.from_text(f"Ann: The order {i} is late.\nBo: The agent sends it.", str(i))
+        wanted = (f"Ann asks for the order {i}.", "The order is late.")
+        made.append(replace(talk, references=wanted))
     return made
 
 
@@ -162,14 +152,13 @@ def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path) -> None:
 
 
 def test_capitals_come_back_from_the_dialogue() -> None:
-    spoken = [
+    ann, bo = (
         "Ann: My iPhone, bought at Luigi's, is late.",
         "Bo: But your iPhone is fine. Call Ann.",
-    ]
-    text = "customer asks luigi ' s about an iphone. she says i call ann."
-    assert (
-        with_capitals(text, spoken) == "Customer asks Luigi's about an iPhone. She says I call Ann."
     )
+    text = "customer asks luigi ' s about an iphone. she says i call ann."
+    wanted = "Customer asks Luigi's about an iPhone. She says I call Ann."
+    assert with_capitals(text, [ann, bo]) == wanted
 
 
 def test_held_out_rows_repeat_no_others() -> None:
@@ -229,9 +218,8 @@ def test_models_of_transformers_are_writers_by_folder(kind: str, tmp_path: Path)
     made.save_pretrained(folder)
     writer = open_writer(f"hf:{folder}")
     assert writer.name == f"hf:{folder}"
-    content, is_cut = writer.chat.complete("Summarize.", "[1] Ann: the order is late", {})
-    assert isinstance(content, str)
-    assert isinstance(is_cut, bool)
+    answer = writer.chat.complete("Summarize.", "[1] Ann: the order is late", {})
+    assert [type(part) for part in answer] == [str, bool]
     [summary] = Summarizer(writer, "rules").summarize(rows(1))
     assert summary.status in ("review", "ready", "not_enough", "error")
     assert "holds no statement" in summary.reason or summary.status != "error"

@@ -62,10 +62,9 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
     }
     train_quietly(Recipe.parse(values), tmp_path, model)
     page, plain = tmp_path / "page.html", tmp_path / "trace.json"
-    assert invoke(explain, data, "-m", model, "-o", page).exit_code == 0
-    assert (
-        invoke(explain, data, "-m", model, "-o", plain, "--id", "synth-en-1-train-3").exit_code == 0
-    )
+    own = (explain, data, "-m", model, "-o")
+    assert invoke(*own, page).exit_code == 0
+    assert invoke(*own, plain, "--id", "synth-en-1-train-3").exit_code == 0
     trace = json.loads(plain.read_text())
     assert trace["id"] == "synth-en-1-train-3"
     names = {attention["name"] for attention in trace["maps"]}
@@ -78,7 +77,7 @@ def test_explain_writes_a_page_or_json(tmp_path: Path) -> None:
     trace = json.loads(plain.read_text())
     assert trace["model"] == "kdd-leader-pointer-writer"
     assert trace["key_points"][0]["text"] == "Question description"
-    missing = invoke(explain, data, "-m", model, "-o", page, "--id", "nobody")
+    missing = invoke(*own, page, "--id", "nobody")
     assert "no dialogue of the id 'nobody'" in str(missing.exception)
 
 
@@ -115,10 +114,8 @@ PAPERS = read_yaml(bundled_recipes()["kdd-seq2seq"].parents[1] / "papers.yaml")
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_system_of_a_paper_has_its_recipe(paper: str, size: str) -> None:
     for name, system in PAPERS[paper]["systems"].items():
-        settings = [
-            *PAPERS[paper][size]["settings"],
-            *system.get({"whole": "settings"}.get(size, size), ()),
-        ]
+        own = system.get({"whole": "settings"}.get(size, size), ())
+        settings = [*PAPERS[paper][size]["settings"], *own]
         recipe = read_recipe(system.get("recipe", name), settings)
         assert recipe.continues in (None, *PAPERS[paper]["systems"])
         assert PAPERS[paper]["dev"] == recipe.data.dev[0].path
@@ -150,18 +147,19 @@ def save_summarizer(kind: str, folder: Path, text: Path) -> None:
     (folder / "tokenizer_config.json").write_text(named)
 
 
+def write_splits(folder: Path, rows: list[dict[str, str]]) -> None:
+    """The same rows to learn from and to try it on."""
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
 def test_reproduce_fills_the_pretrained_rows_where_the_weights_are(tmp_path: Path) -> None:
     said = [f"A man bought {n} red apples in the old town market." for n in range(12)]
-    rows = [
-        {"id": str(n), "document": f"{one}\n{one}", "summary": one} for n, one in enumerate(said)
-    ]
-    (tmp_path / "xsum").mkdir()
-    for split in ("train", "dev"):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / "xsum" / f"{split}.jsonl").write_text(lines)
-    (tmp_path / "text").write_text(
-        "\n".join([*said, "summarize: the five boxing wizards jump"] * 9)
-    )
+    rows = [{"document": f"{one}\n{one}", "summary": one} for one in said]
+    write_splits(tmp_path / "xsum", [{"id": str(n), **row} for n, row in enumerate(rows)])
+    text = "\n".join([*said, "summarize: the five boxing wizards jump"] * 9)
+    (tmp_path / "text").write_text(text)
     command = (reproduce, "xsum-pretrained", "--small", "--data", tmp_path, "-o", tmp_path / "out")
     command += ("--quiet", "--set", "decoding={strategy: greedy, max_tokens: 4}")
     missing = str(invoke(*command).exception)
@@ -184,18 +182,9 @@ def test_reproduce_fills_the_pretrained_rows_where_the_weights_are(tmp_path: Pat
 
 
 def test_reproduce_puts_the_papers_figures_beside(tmp_path: Path) -> None:
-    rows = [
-        {
-            "fname": f"d{n}",
-            "dialogue": f"#Person1#: Is it {n}?\n#Person2#: Yes.",
-            "summary": f"{n}.",
-        }
-        for n in range(8)
-    ]
-    (tmp_path / "dialogsum").mkdir()
-    for split in ("train", "dev"):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / "dialogsum" / f"{split}.jsonl").write_text(lines)
+    said = [f"#Person1#: Is it {n}?\n#Person2#: Yes." for n in range(8)]
+    rows = [{"fname": f"d{n}", "dialogue": d, "summary": f"{n}."} for n, d in enumerate(said)]
+    write_splits(tmp_path / "dialogsum", rows)
     place = ("--data", tmp_path, "--output", tmp_path / "out", "--quiet")
     command = (reproduce, "dialogsum-report-1", "--small", *place, "--set", "training.epochs=2")
     first = invoke(*command)

@@ -10,21 +10,9 @@ from torch import Tensor, nn
 
 from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.decoding import DecodingOptions, Symbols
-from dialogist_lab.models.generator import (
-    FIRST_KEY_POINT,
-    MODELS,
-    Batch,
-    Generator,
-    ModelConfig,
-    Plan,
-    config_of_kind,
-)
-from dialogist_lab.papers.hierarchical import (
-    AttentivePooling,
-    HierarchicalEncoder,
-    UtteranceLayout,
-    softmax_within,
-)
+from dialogist_lab.models import generator
+from dialogist_lab.models.generator import FIRST_KEY_POINT, Batch, Generator, Plan
+from dialogist_lab.papers import hierarchical
 from dialogist_lab.papers.leader_writer import LeaderWriter
 from dialogist_lab.papers.recurrent import AdditiveAttention, initialise_lstm
 
@@ -32,13 +20,8 @@ SYMBOLS = Symbols(pad=0, unk=3, bos=1, eos=2, size=20)
 A, B, C = range(FIRST_KEY_POINT, FIRST_KEY_POINT + 3)
 ONE = EncodedPair((1, 5, 6, 20, 7, 8, 2), (1, 9, 10, 20, 11, 2), (1, 4), (A, B), (3, 5))
 TWO = EncodedPair((1, 5, 6, 7, 2), (1, 9, 2), (1,), (C,), (2,))
-TWICE = EncodedPair(
-    (1, 4, 5, 6, 20, 7, 21, 8, 2),
-    (1, 9, 10, 20, 11, 8, 8, 21, 2),
-    (1, 3, 6),
-    (A, B, A, B),
-    (2, 4, 5, 8),
-)
+_SOURCE, _TARGET = (1, 4, 5, 6, 20, 7, 21, 8, 2), (1, 9, 10, 20, 11, 8, 8, 21, 2)
+TWICE = EncodedPair(_SOURCE, _TARGET, (1, 3, 6), (A, B, A, B), (2, 4, 5, 8))
 PAIRS = (ONE, TWICE, TWO)
 
 _WIDTHS = {"embedding": 12, "width": 16, "heads": 4, "feed_forward": 24, "utterance_tokens": 8}
@@ -46,24 +29,15 @@ _LAYERS = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 2, "targe
 _HIERARCHICAL = {**_WIDTHS, **_LAYERS, "dropout": 0.0}
 _RECURRENT = {"kind": "recurrent", "embedding": 6, "hidden": 4, "dropout": 0.0}
 _TRANSFORMER = {"kind": "transformer", **SMALL}
+_POST_NORM = {**_TRANSFORMER, "norm": "post"}
+_APART = {"share_embeddings": False, "tie_output": False}
 _LEADER = _HIERARCHICAL | {"kind": "leader-writer", "key_points": 3, "longest_plan": 6}
 KINDS: dict[str, dict[str, Any]] = {
     "transformer": _TRANSFORMER,
     "transformer-pointer": {**_TRANSFORMER, "pointer": True},
     "transformer-narrow": {**_TRANSFORMER, "embedding": 8, "tie_output": False},
-    "transformer-of-reports": {
-        **_TRANSFORMER,
-        "norm": "post",
-        "reuse_second_norm": True,
-        "key_width": 16,
-    },
-    "transformer-two-tables": {
-        **_TRANSFORMER,
-        "norm": "post",
-        "activation": "gelu",
-        "share_embeddings": False,
-        "tie_output": False,
-    },
+    "transformer-of-reports": {**_POST_NORM, "reuse_second_norm": True, "key_width": 16},
+    "transformer-two-tables": {**_POST_NORM, "activation": "gelu", **_APART},
     "seq2seq": {**_RECURRENT, "attention": False, "layers": 2},
     "seq2seq-attention": {**_RECURRENT, "layers": 2},
     "pointer-generator": {**_RECURRENT, "pointer": True},
@@ -79,7 +53,7 @@ POINTERS = [kind for kind, options in KINDS.items() if options.get("pointer")]
 def model_of(kind: str, **options: Any) -> Any:
     """Small, and decided enough that its distributions differ."""
     torch.manual_seed(0)
-    make = config_of_kind(ModelConfig, MODELS, "transformer")
+    make = generator.config_of_kind(generator.ModelConfig, generator.MODELS, "transformer")
     model: Generator = make({**KINDS[kind], **options}).build(20)
     if kind in ("seq2seq", "seq2seq-attention", "pointer-generator"):
         for parameter in model.parameters():
@@ -201,7 +175,7 @@ def test_without_attention_the_dialogue_is_seen_through_final_states_alone() -> 
 
 
 def test_utterances_lie_where_their_tokens_are() -> None:
-    layout = UtteranceLayout.of(batch_of(ONE, TWO))
+    layout = hierarchical.UtteranceLayout.of(batch_of(ONE, TWO))
     assert layout.ids.tolist() == [[5, 6, 3], [7, 8, 0], [5, 6, 7]]
     assert layout.real.sum(dim=1).tolist() == [3, 2, 3]
     assert layout.spoken.tolist() == [[True, True], [True, False]]
@@ -210,7 +184,7 @@ def test_utterances_lie_where_their_tokens_are() -> None:
 def test_pooling_by_hand() -> None:
     """Equations 7 and 8; padding has no share."""
     torch.manual_seed(2)
-    pooling, x = AttentivePooling(4), torch.randn(1, 3, 4)
+    pooling, x = hierarchical.AttentivePooling(4), torch.randn(1, 3, 4)
     real = torch.tensor([[True, True, False]])
     scores = [pooling.score(torch.tanh(pooling.inner(x[0, i]))) for i in range(2)]
     shares = torch.softmax(torch.cat(scores), dim=0)
@@ -221,7 +195,7 @@ def test_pooling_by_hand() -> None:
 
 def test_relative_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """floor(i K / M) for i = 1 .. M (section 3.6)."""
-    encoder: HierarchicalEncoder = model_of("hierarchical", relative_positions=10).encoder
+    encoder = model_of("hierarchical", relative_positions=10).encoder
     asked: list[list[int]] = []
     look_up = encoder.relative.forward
 
@@ -238,10 +212,10 @@ def test_the_pointer_chooses_an_utterance_and_a_token_in_it() -> None:
     """Equation 16: in each utterance the tokens' probabilities sum to one."""
     scores = torch.tensor([[[0.0, 1.0, 2.0, 1000.0, -1000.0]]])
     segments = torch.tensor([[[0, 0], [1, 0], [1, 0], [0, 1], [0, 1]]]).float()
-    found = softmax_within(scores, segments)[0, 0]
+    found = hierarchical.softmax_within(scores, segments)[0, 0]
     assert found[0] == 0
     torch.testing.assert_close(found @ segments[0], torch.ones(2))
-    near = softmax_within(torch.tensor([[[9.0, 1.0, 2.0]]]), torch.ones(1, 3, 1))
+    near = hierarchical.softmax_within(torch.tensor([[[9.0, 1.0, 2.0]]]), torch.ones(1, 3, 1))
     torch.testing.assert_close(near, torch.softmax(torch.tensor([[[9.0, 1.0, 2.0]]]), dim=2))
 
 

@@ -11,15 +11,7 @@ from dialogist_lab.data.batching import EncodedPair, collate
 from dialogist_lab.decoding import Hypothesis, Symbols
 from dialogist_lab.models.generator import Batch
 from dialogist_lab.papers import leader_writer
-from dialogist_lab.papers.leader_writer import (
-    LeaderWriter,
-    LeaderWriterConfig,
-    LeaderWriterLoss,
-    dialogue_means,
-    draw_samples,
-    rouge_l,
-    target_ids,
-)
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig, LeaderWriterLoss
 
 SYMBOLS = Symbols(pad=0, unk=3, bos=1, eos=2, size=12)
 PAIRS = (
@@ -46,12 +38,12 @@ def test_rouge_l_is_rouge_scores() -> None:
         pair = [[chance.randrange(4) for _ in range(chance.randrange(9))] for _ in range(2)]
         texts = [" ".join(f"w{i}" for i in ids) for ids in pair]
         expected = scorer.score(*texts)["rougeL"].fmeasure
-        assert rouge_l(pair[1], pair[0]) == pytest.approx(expected, abs=1e-6)
+        assert leader_writer.rouge_l(pair[1], pair[0]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_references_end_before_the_end_symbol() -> None:
     batch = collate(PAIRS, SYMBOLS)
-    assert target_ids(batch.target) == [[9, 10, 5, 11], [9]]
+    assert leader_writer.target_ids(batch.target) == [[9, 10, 5, 11], [9]]
 
 
 def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +54,8 @@ def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     monkeypatch.setattr(leader_writer, "search", lambda *given: texts[given[3].strategy])
     source: Any = torch.zeros(3, 1)
-    samples = draw_samples(None, source, source, [[7, 8], [8], []], SYMBOLS, max_tokens=9)
+    wanted = [[7, 8], [8], []]
+    samples = leader_writer.draw_samples(None, source, source, wanted, SYMBOLS, max_tokens=9)
     torch.testing.assert_close(samples.gap, torch.tensor([0.5, -1.0, 0.0]))
     assert samples.reward == pytest.approx(0.5)
     assert samples.targets.labels.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
@@ -72,7 +65,8 @@ def test_samples_as_targets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_means_by_hand() -> None:
     mask = torch.tensor([[True, True, True], [True, False, False]])
-    means = dialogue_means(torch.tensor([1.0, 2.0, 3.0, 4.0]), mask, torch.tensor([1, 1]), 2)
+    values, rows = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1, 1])
+    means = leader_writer.dialogue_means(values, mask, rows, 2)
     assert means.tolist() == [0, 2.5]
 
 

@@ -15,11 +15,7 @@ from dialogist.language.speech import PAIRS
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
 from dialogist_lab.sections.role_training import taught_by, train_roles
-from dialogist_lab.sections.section_training import (
-    ExportedSections,
-    SectionEncoder,
-    train_sections,
-)
+from dialogist_lab.sections.section_training import ExportedSections, SectionEncoder, train_sections
 
 TURNS = [
     ["Ann", "My boiler drips."],
@@ -94,12 +90,7 @@ def test_it_is_trained_and_the_tool_reads_it(
     corpus: Path, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "sections.onnx"
-    command = [
-        sys.executable,
-        "-m",
-        "dialogist_lab.sections.section_training",
-        str(corpus / "pieces"),
-    ]
+    command = [sys.executable, "-m", train_sections.__module__, str(corpus / "pieces")]
     command += ["--clauses", str(corpus / "clauses"), "--corpus", str(corpus), "--epochs", "1"]
     command += ["--start", str(tiny_encoder), "--output", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -26,15 +26,7 @@ from dialogist_lab.evaluation.metric import Case
 from dialogist_lab.verifier import verifier_training
 from dialogist_lab.verifier.corruption import corrupted
 from dialogist_lab.verifier.judged import read_judged
-from dialogist_lab.verifier.verifier_training import (
-    Calibration,
-    Passes,
-    VerifierNetwork,
-    calibrated,
-    export_verifier,
-    logits_of,
-    train_verifier,
-)
+from dialogist_lab.verifier.verifier_training import Passes, VerifierNetwork, train_verifier
 
 TALK = Dialogue(
     (
@@ -81,12 +73,7 @@ def test_it_is_trained_and_the_tool_reads_it(
     checkpoint = tmp_path / "checkpoint.safetensors"
 
     def run(epochs: int) -> str:
-        command = [
-            sys.executable,
-            "-m",
-            "dialogist_lab.verifier.verifier_training",
-            str(statements),
-        ]
+        command = [sys.executable, "-m", verifier_training.__name__, str(statements)]
         command += ["--corpus", str(corpus), "--start", str(tiny_encoder), "--output", str(output)]
         command += ["--checkpoint", str(checkpoint), "--epochs", str(epochs)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -102,12 +89,13 @@ def test_it_is_trained_and_the_tool_reads_it(
     verifier = LocalVerifier(output)
     judged = list(read_judged([statements], corpus, None))
     passes = Passes(judged[:1]).of(cited=1.0)
-    expected = logits_of(network, passes)
+    expected = verifier_training.logits_of(network, passes)
     claims = [(s.text, s.lines) for s in judged[0].statements]
     chances = verifier.probabilities(judged[0].dialogue, claims)
     assert chances.shape == (3, len(LABELS))
     np.testing.assert_allclose(chances.sum(1), 1, rtol=1e-4)
-    export_verifier(network, Calibration(1.0, 0.0, 0.9, 0.1), tiny_encoder, output)
+    calibration = verifier_training.Calibration(1.0, 0.0, 0.9, 0.1)
+    verifier_training.export_verifier(network, calibration, tiny_encoder, output)
     verifier = LocalVerifier(output)
     assert verifier.thresholds == (0.9, 0.1)
     chances = verifier.probabilities(judged[0].dialogue, claims)
@@ -151,7 +139,7 @@ def test_thresholds_keep_their_precision() -> None:
     labels = (torch.rand(4000, generator=draw) < 0.5).long()
     logits = torch.zeros(4000, len(LABELS))
     logits[:, 0] = 2.0 * (labels == 0) + torch.randn(4000, generator=draw)
-    found = calibrated(logits, labels)
+    found = verifier_training.calibrated(logits, labels)
     chances = found.chances(logits)[:, 0]
     assert (labels[chances >= found.supported] == 0).float().mean() >= 0.945
     assert (labels[chances <= found.refused] != 0).float().mean() >= 0.945

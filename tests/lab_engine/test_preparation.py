@@ -61,9 +61,8 @@ def test_atomic_speakers_are_masked_as_whole_words() -> None:
 
 
 def test_inline_speakers_joined_references_and_small_letters_as_in_the_reports() -> None:
-    utterances, targets = prepared(
-        profile="dialogsum-keras", speakers="inline", references="joined"
-    )
+    as_reported = {"profile": "dialogsum-keras", "speakers": "inline", "references": "joined"}
+    utterances, targets = prepared(**as_reported)
     assert utterances[1] == ("", "ann lee: call me.")
     assert targets == ("ann lee asks bo to call. bo gives 555 1234.",)
 

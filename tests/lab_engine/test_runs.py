@@ -139,9 +139,8 @@ def test_a_run_can_be_looked_into_while_it_learns(
     """Its last checkpoint writes; lines tell the time left, terminal or not."""
     recipe, folder = read_recipe(str(write_recipe())), tmp_path / "run"
     train_recipe(recipe, data_folder, folder, torch.device("cpu"), ProgressLines(every=0))
-    assert re.search(
-        r"update 2 of 6: loss .* target tokens/s, 0:0\d left at most", capsys.readouterr().err
-    )
+    line = r"update 2 of 6: loss .* target tokens/s, 0:0\d left at most"
+    assert re.search(line, capsys.readouterr().err)
     dialogues = list(read_dialogues(data_folder / "dev.jsonl"))
     last = [written.text for written in TrainedModel.load(folder).write(dialogues)]
     for name in ("model.safetensors", "best.safetensors"):
@@ -153,9 +152,8 @@ def test_a_run_can_be_looked_into_while_it_learns(
 
 
 def test_a_rate_is_found(write_recipe: WriteRecipe, data_folder: Path) -> None:
-    told = call(
-        train_command.find_rate, write_recipe(), "--data", data_folder, "--updates", 60, "--quiet"
-    )
+    options = ("--data", data_folder, "--updates", 60, "--quiet")
+    told = call(train_command.find_rate, write_recipe(), *options)
     rates = [float(line.split()[0]) for line in told.splitlines()[:-1]]
     assert rates == sorted(rates)
     assert rates[-1] > 1e5 * rates[0]

@@ -58,10 +58,7 @@ VALUES = {
         "My order number is {}.|order #{} please|booking reference {}|订单号：{}",
     ),
     "TRIP": ("G1024|D2301", "Train {} is late.|trip number {} please|坐{}次列车|车次{}"),
-    "FLIGHT": (
-        "CA123|BA4567|LH400",
-        "I fly with {}.|flight {} is full|航班{}|flight number {}",
-    ),
+    "FLIGHT": ("CA123|BA4567|LH400", "I fly with {}.|flight {} is full|航班{}|flight number {}"),
     "ID": ("11010519491231002X|123-45-6789", "My ID is {}.|it is {} I think|身份证号{}"),
 }
 DECOYS = (
@@ -125,10 +122,7 @@ def shown(text: str) -> str:
             "<CARD> 12 times, <CARD> 123, <CARD> 12 times",
         ),
         ("my flight is 3 hours late", "my flight is 3 hours late"),
-        (
-            "flight BA 117 and train G1024, 坐G7次",
-            "flight <FLIGHT> and train <TRIP>, 坐<TRIP>次",
-        ),
+        ("flight BA 117 and train G1024, 坐G7次", "flight <FLIGHT> and train <TRIP>, 坐<TRIP>次"),
         ("He weighs 80 kilos and has 3 cats, 2:1", "He weighs 80 kilos and has 3 cats, 2:1"),
         ("you may 5, March 5", "you may 5, <TIME>"),
         ("the card ending in 4242, 4242!", "the card ending in <CARD>, 4242!"),

@@ -2,21 +2,14 @@
 
 import pytest
 
+from dialogist.language import tokens
 from dialogist.language.roles import role_in_data, role_of
-from dialogist.language.tokens import (
-    count_words,
-    counted,
-    folded,
-    replaced,
-    sentence_spans,
-    tokens_of,
-    words_in,
-)
+from dialogist.language.tokens import counted, tokens_of, words_in
 
 
 def test_words():
     assert words_in("Don't go, 你好 Zoë!") == ["Don't", "go", "你", "好", "Zoë"]
-    assert count_words("Don't go, 你好!") == 6
+    assert tokens.count_words("Don't go, 你好!") == 6
     assert [counted(1, "summaries"), counted(1200, "tickets")] == ["1 summary", "1,200 tickets"]
 
 
@@ -38,7 +31,7 @@ def test_tokens():
 )
 def test_sentences_of_small_letters(sentences):
     text = " ".join(sentences)
-    assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+    assert [text[start:end] for start, end in tokens.sentence_spans(text)] == sentences
 
 
 @pytest.mark.parametrize(
@@ -54,7 +47,7 @@ def test_roles_of_data():
 
 
 def test_places_in_a_text_with_replacements():
-    done = replaced("ab 123 cd", [(3, 6, "[PHONE_1]")])
+    done = tokens.replaced("ab 123 cd", [(3, 6, "[PHONE_1]")])
     assert done.text == "ab [PHONE_1] cd"
     assert [done.place(i) for i in range(10)] == [0, 1, 2, 3, 12, 12, 12, 13, 14, 15]
     assert done.around(4, 5) == (3, 12)
@@ -62,4 +55,4 @@ def test_places_in_a_text_with_replacements():
 
 
 def test_folding_drops_accents_and_strokes():
-    assert folded("Łódź Ørsted Café") == "lodz orsted cafe"
+    assert tokens.folded("Łódź Ørsted Café") == "lodz orsted cafe"

@@ -7,14 +7,9 @@ import pytest
 
 from dialogist.config import bundled_files
 from dialogist.errors import ConfigError, UsageError
+from dialogist.privacy import packs
 from dialogist.privacy.masks import mask_texts
-from dialogist.privacy.packs import (
-    PrivacyRuleConfig,
-    described_kinds,
-    load_privacy_pack,
-    parse_privacy_pack,
-    privacy_of,
-)
+from dialogist.privacy.packs import described_kinds, parse_privacy_pack, privacy_of
 from dialogist.privacy.rules import CHECKS
 
 PACK = """\
@@ -34,7 +29,7 @@ rules:
 
 @pytest.mark.parametrize("name", bundled_files("privacy"))
 def test_all_examples_of_our_packs_are_found(name):
-    pack = load_privacy_pack(bundled_files("privacy")[name])
+    pack = packs.load_privacy_pack(bundled_files("privacy")[name])
     assert pack.config.name == name
     assert {rule.kind for rule in pack.rules} == set(pack.config.kinds)
 
@@ -84,7 +79,7 @@ def test_a_pack_that_is_no_mapping_or_not_there(tmp_path):
     with pytest.raises(ConfigError, match="must hold 'key: value' lines"):
         parse_privacy_pack("- a\n")
     with pytest.raises(ConfigError, match="No such file"):
-        load_privacy_pack(tmp_path / "none.yaml")
+        packs.load_privacy_pack(tmp_path / "none.yaml")
 
 
 TEXT = "Call 415-555-0132, see https://example.com/a, use 9400111899223817, mail a@b.com"
@@ -143,6 +138,6 @@ def test_the_pack_of_the_page_is_one():
 def test_every_kind_key_and_check_is_described():
     for name in described_kinds():
         assert f"`{name}`" in TEXT_PAGE, name
-    about = PrivacyRuleConfig.__doc__
-    for name in (*PrivacyRuleConfig.model_fields, *CHECKS):
+    about = packs.PrivacyRuleConfig.__doc__
+    for name in (*packs.PrivacyRuleConfig.model_fields, *CHECKS):
         assert re.search(rf"\b{name}\b", about), name

@@ -1,6 +1,7 @@
 """The learned taggers find names and numbers that no list or rule has, and leave others alone."""
 
 import re
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,23 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.language.tokens import replaced
-from dialogist.privacy.taggers import (
-    name_candidates,
-    tagged_names,
-    tagged_values,
-    value_candidates,
-)
-from dialogist.records import Dialogue, Utterance
-from dialogist_lab.tagger_training import (
-    PLANTED,
-    Examples,
-    names_of,
-    planted_dialogue,
-    planted_sentence,
-    value_examples,
-)
+from dialogist.privacy.taggers import name_candidates, tagged_names, tagged_values, value_candidates
+from dialogist.records import Dialogue
+from dialogist_lab import tagger_training
+from dialogist_lab.tagger_training import names_of, planted_dialogue, planted_sentence
 
-NAMES = names_of(yaml.safe_load(PLANTED.read_text("utf-8")))
+NAMES = names_of(yaml.safe_load(tagger_training.PLANTED.read_text("utf-8")))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +60,9 @@ def test_any_text_has_spans_in_order(tagged, text, question):
 
 
 def test_people_are_planted_where_people_were():
-    dialogue = Dialogue(
-        (Utterance("Mary Smith", "Hello, Mr. Jones here?"), Utterance("Bo", "Thanks, Mary."))
-    )
+    dialogue = Dialogue.from_text("Mary Smith: Hello, Mr. Jones here?\nBo: Thanks, Mary.")
     for seed in range(20):
         for text, spans in planted_dialogue(dialogue, NAMES, ["zymurgy"], Random(seed)):
-            assert len(spans) == 1
             [(start, end)] = spans
             assert "mary" not in text.lower()
             assert text[start:end].lower().strip() == text[start:end].lower()
@@ -85,7 +72,7 @@ def test_people_are_planted_where_people_were():
 
 
 def test_fitting_tells_names_from_places():
-    examples, dice = Examples(), Random(3)
+    examples, dice = tagger_training.Examples(), Random(3)
     for _ in range(100):
         for form in ("thanks {g}", "a train to {P}"):
             pools = {"P": ["Xanbury", "Quorn", "Ashvale"]}
@@ -97,14 +84,10 @@ def test_fitting_tells_names_from_places():
 
 
 def test_marked_values_are_learned():
-    said = (
-        Utterance("A", "Your code?"),
-        Utterance("B", "It's 7731."),
-        Utterance("A", "Thanks, 2x"),
-    )
-    marked = Dialogue(said, metadata={"values": [[1, "7731", "code", False]]})
-    other = Dialogue((Utterance("A", "It costs 40, my card is 4111 1111 1111 1111."),))
-    examples = value_examples([other], [marked])
+    said = Dialogue.from_text("A: Your code?\nB: It's 7731.\nA: Thanks, 2x")
+    marked = replace(said, metadata={"values": [[1, "7731", "code", False]]})
+    other = Dialogue.from_text("A: It costs 40, my card is 4111 1111 1111 1111.")
+    examples = tagger_training.value_examples([other], [marked])
     assert examples.are_marked[:2] == [True, False]
     # What a rule finds in an unmarked dialogue is somebody's, and no example of other numbers.
     assert 3 <= len(examples.are_marked) <= 4

@@ -89,14 +89,14 @@ def test_a_stream_gives_the_statements_and_then_the_whole(engine):
 
 
 def test_operators_see_health_readiness_version_model_and_counts(engine):
-    health, ready, version, models = get(engine, "/healthz", "/readyz", "/version", "/v1/models")
+    paths = ("/healthz", "/readyz", "/version", "/v1/models")
+    with asking(engine) as client:
+        health, ready, version, models = map(client.get, paths)
+        client.post("/v1/summaries", json=CALL)
+        text = client.get("/metrics").text
     assert (health.status_code, ready.status_code) == (200, 200)
     assert version.json() == {"dialogist": __version__}
     assert models.json()["data"][0]["id"] == "highlights"
-
-    with asking(engine) as client:
-        client.post("/v1/summaries", json=CALL)
-        text = client.get("/metrics").text
     assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 1.0' in text
     assert 'dialogist_summaries_total{status="ready"} 1.0' in text
 
@@ -130,10 +130,7 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({"utterances": [{"speaker": 3, "text": None}]}, "unreadable_dialogue"),
         ({**CALL, "id": [1]}, "unreadable_dialogue"),
         ({**CALL, "profile": "gold"}, "unreadable_dialogue"),
-        (
-            {**CALL, "options": {"speakers": {"Ann": "Bo"}}},
-            "invalid_options",
-        ),
+        ({**CALL, "options": {"speakers": {"Ann": "Bo"}}}, "invalid_options"),
         ({**CALL, "options": {"speakers": {"Ann": ""}}}, "invalid_options"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
@@ -145,12 +142,11 @@ def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
 
 
 def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
-    asked = CALL
     profile = {"plan": "Gold", "x": None, "y": {"a": 1}}
-    reply = post(engine, "/v1/summaries", {**asked, "profile": profile}).json()
+    reply = post(engine, "/v1/summaries", {**CALL, "profile": profile}).json()
     [told] = [one["message"] for one in reply["warnings"] if one["kind"] == "input"]
     assert told.startswith("profile: x, y: not read")
-    assert post(engine, "/v1/summaries", {**asked, "profile": None}).status_code == 200
+    assert post(engine, "/v1/summaries", {**CALL, "profile": None}).status_code == 200
 
 
 def test_the_description_names_each_route_and_refers_to_what_it_has(engine):
@@ -262,7 +258,6 @@ def test_the_page_shows_each_route_and_loads_nothing_from_elsewhere(engine):
 
 def test_the_calls_run_as_they_are_shown(engine):
     calls = [call for route in documented_routes("http://localhost") for call in route["calls"]]
-
     statuses = {}
     with serving(engine) as service, service.blocking("") as client:
         for call in calls:

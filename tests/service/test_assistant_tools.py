@@ -84,12 +84,7 @@ def test_the_tools_answer_on_stdio():
     [
         ("read", {"transcript": "nothing"}, {}, "begin each turn with its speaker"),
         ("read", {"transcript": 7}, {}, "transcript"),
-        (
-            "read",
-            {"transcript": TALK * 500},
-            {"deadline_seconds": 0.001},
-            "The deadline has passed",
-        ),
+        ("read", {"transcript": TALK * 500}, {"deadline_seconds": 0.001}, "deadline has passed"),
         ("summarize", {"transcript": TALK, "form": "no"}, {}, "use one of call, "),
         ("summarize", {"transcript": TALK, "focus": "Al"}, {}, "focus or speakers name nobody"),
         ("mask", {"transcript": TALK * 20}, {"max_body": 1024}, "at most 1024 bytes"),

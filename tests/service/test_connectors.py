@@ -37,6 +37,7 @@ MRKDWN = (
     "<https://desk.example/reviews/r1?a=1&amp;b|Open the review>"
 )
 LINK = "https://desk.example/reviews/r1?a=1&b"
+NOT_FOUND = {"error": "RecordNotFound", "description": "secret words"}
 KINDS = {
     "webhook": {"secret": "DESK_SECRET"},
     "zendesk": {"email": "bo@acme.example", "token": "DESK_TOKEN"},
@@ -153,13 +154,7 @@ def test_a_slack_webhook_is_its_secret_address():
         ("zendesk", (503, {"Retry-After": "9" * 30}, ""), "503 Service", False, 86_400),
         ("zendesk", (503, {"Retry-After": "-1 soon"}, ""), "503 Service", False, 0),
         ("zendesk", (302, {"Location": "/login"}, ""), "302 Found", True, 0),
-        (
-            "zendesk",
-            (404, {}, {"error": "RecordNotFound", "description": "secret words"}),
-            "404 Not Found: RecordNotFound",
-            True,
-            0,
-        ),
+        ("zendesk", (404, {}, NOT_FOUND), "404 Not Found: RecordNotFound", True, 0),
         ("freshdesk", (401, {}, {"code": "invalid_credentials", "message": "x"}), "401", True, 0),
         ("zendesk", (200, {}, "<html>Sign in</html>"), "answer is of something else", False, 0),
         ("zendesk", (200, {}, "[" * 100_000), "answer is of something else", False, 0),
@@ -235,13 +230,9 @@ WEBHOOK = {"kind": "webhook", "url": "http://localhost/x", "secret": "DESK_SECRE
 )
 def test_a_destination_that_cannot_work_is_told_at_the_start(monkeypatch, given, error):
     monkeypatch.delenv("DIALOGIST_ALLOW_NETWORK", raising=False)
-
-    def start():
-        settings = Settings.parse({"destinations": {"desk": given}}, "service.yaml")
-        open_destinations(settings.destinations, ENVIRONMENT)
-
+    values = {"destinations": {"desk": given}}
     with pytest.raises((ConfigError, UsageError), match=error) as caught:
-        start()
+        open_destinations(Settings.parse(values, "service.yaml").destinations, ENVIRONMENT)
     assert "\n" not in str(caught.value)
     assert "abc123secret" not in str(caught.value)
 

@@ -21,6 +21,7 @@ from dialogist.service.connectors import open_destinations
 from dialogist.service.deliveries import DeliveryFilter, Outbox, find_deliveries, retry_delivery
 from dialogist.service.keys import add_key, valid_keys
 from dialogist.service.problems import Problem
+from dialogist.service.prometheus import log_as_json
 from dialogist.service.settings import Settings
 
 TICKET = (200, {}, {"ticket": {"id": 4711}})
@@ -41,9 +42,13 @@ def destinations(url, kind="zendesk", when=("approved", "edited")):
     return {"desk": {"kind": kind, "url": url, "when": when, **KINDS[kind]}}
 
 
-def outbox_of(engine, url, **more):
+def outbox_of(engine, url, *approved, **more):
+    """An outbox with some reviews that were approved."""
     settings = Settings(destinations=destinations(url, **more))
-    return Outbox(engine, open_destinations(settings.destinations), "https://desk.example/")
+    outbox = Outbox(engine, open_destinations(settings.destinations), "https://desk.example/")
+    for review in approved:
+        enqueue(outbox, engine, review)
+    return outbox
 
 
 @contextmanager
@@ -128,8 +133,7 @@ def test_from_a_call_to_a_note_in_its_ticket(engine):
 
 def test_what_fails_is_tried_again_with_the_same_id(engine):
     with receiving(BUSY, "close", BUSY, (204, {}, "")) as receiver:
-        outbox = outbox_of(engine, receiver.url, kind="webhook")
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine), kind="webhook")
         with running(outbox):
             wait_for(lambda: states(engine) == ["sent"])
     assert len(receiver.got) == 4
@@ -140,8 +144,7 @@ def test_what_fails_is_tried_again_with_the_same_id(engine):
 def test_pauses_grow_and_a_receiver_can_ask_for_longer(engine, monkeypatch):
     monkeypatch.setattr(deliveries, "_PAUSES", (5.0, 60.0))
     with receiving(BUSY, (429, {"Retry-After": "900"}, "")) as receiver:
-        outbox = outbox_of(engine, receiver.url)
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine))
         with running(outbox):
             for number, pause, spread in ((1, 5, 1.5), (2, 900, 2)):
                 wait_for(lambda n=number: len(receiver.got) == n and not leased(engine))
@@ -156,9 +159,7 @@ def test_pauses_grow_and_a_receiver_can_ask_for_longer(engine, monkeypatch):
 
 def test_what_is_refused_is_a_dead_letter_until_somebody_retries(engine):
     with receiving(GONE, TICKET) as receiver:
-        outbox = outbox_of(engine, receiver.url)
-        enqueue(outbox, engine, reviewed(engine))
-        enqueue(outbox, engine, reviewed(engine, "call-17"))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine), reviewed(engine, "call-17"))
         with running(outbox):
             wait_for(lambda: states(engine) == ["dead", "dead"])
             dead = find_deliveries(engine, DeliveryFilter(state="dead"))
@@ -175,8 +176,7 @@ def test_what_is_refused_is_a_dead_letter_until_somebody_retries(engine):
 
 def test_what_fails_too_often_is_a_dead_letter(engine):
     with receiving(BUSY) as receiver:
-        outbox = outbox_of(engine, receiver.url)
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine))
         with running(outbox):
             wait_for(lambda: states(engine) == ["dead"])
     assert len(receiver.got) == 8
@@ -199,16 +199,15 @@ def test_a_decision_goes_where_it_is_wanted_and_without_text_unless_approved(eng
 
 
 def test_what_has_no_ticket_waits_for_somebody_who_knows_it(engine):
-    enqueue(outbox_of(engine, "http://127.0.0.1:9"), engine, reviewed(engine, conversation=""))
+    outbox_of(engine, "http://127.0.0.1:9", reviewed(engine, conversation=""))
     assert rows_of(engine, tables.deliveries) == []
 
 
 def test_a_deletion_while_it_is_sent_ends_its_tries(engine):
     with receiving(BUSY, TICKET) as receiver:
         receiver.go.clear()
-        outbox = outbox_of(engine, receiver.url)
         review = reviewed(engine)
-        enqueue(outbox, engine, review)
+        outbox = outbox_of(engine, receiver.url, review)
         with running(outbox):
             wait_for(lambda: receiver.got)
             enqueue(outbox, engine, review, "deleted")
@@ -219,11 +218,10 @@ def test_a_deletion_while_it_is_sent_ends_its_tries(engine):
 
 def test_several_processes_send_each_delivery_once(engine):
     with receiving(TICKET) as receiver:
-        outboxes = [outbox_of(engine, receiver.url) for _ in range(3)]
         tickets = [str(number) for number in range(40)]
-        for ticket in tickets:
-            enqueue(outboxes[0], engine, reviewed(engine, ticket))
-        with running(*outboxes):
+        others = [outbox_of(engine, receiver.url) for _ in range(2)]
+        reviews = (reviewed(engine, ticket) for ticket in tickets)
+        with running(*others, outbox_of(engine, receiver.url, *reviews)):
             wait_for(lambda: set(states(engine)) == {"sent"})
     assert sorted(tickets_of(receiver)) == sorted(tickets)
 
@@ -265,10 +263,8 @@ def test_a_process_that_is_killed_while_it_sends_loses_nothing(tmp_path):
     url = f"sqlite:///{tmp_path / 'service.db'}"
     engine = tables.open_store(url)
     with receiving("hold", TICKET, "hold", TICKET) as receiver:
-        outbox = outbox_of(engine, receiver.url)
         tickets = [str(number) for number in range(5)]
-        for ticket in tickets:
-            enqueue(outbox, engine, reviewed(engine, ticket))
+        outbox = outbox_of(engine, receiver.url, *(reviewed(engine, one) for one in tickets))
         settings = Settings(destinations=destinations(receiver.url)).model_dump_json()
         for asked in (1, 3):
             process = subprocess.Popen([sys.executable, "-c", SENDER, url, settings])
@@ -287,8 +283,7 @@ def test_a_process_that_is_killed_while_it_sends_loses_nothing(tmp_path):
 
 def test_a_clock_that_jumps_holds_nothing_up(engine):
     with receiving(TICKET) as receiver:
-        outbox = outbox_of(engine, receiver.url)
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine))
         with engine.begin() as connection:  # as a process left it whose clock was a month ahead
             ahead = time.time() + 30 * 86_400
             values = {"next_try": ahead, "lease": ahead, "owner": "x"}
@@ -302,8 +297,7 @@ def test_a_store_that_is_locked_when_it_was_sent_is_waited_for(tmp_path, monkeyp
     engine = tables.open_store(f"sqlite:///{tmp_path / 'service.db'}")
     with receiving(TICKET) as receiver:
         receiver.go.clear()
-        outbox = outbox_of(engine, receiver.url)
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine))
         with running(outbox):
             wait_for(lambda: receiver.got)
             with engine.connect() as connection:
@@ -318,8 +312,7 @@ def test_a_store_that_is_locked_when_it_was_sent_is_waited_for(tmp_path, monkeyp
 
 def test_over_http_by_hand(engine):
     review, rejected = reviewed(engine, "call-17"), reviewed(engine, state="rejected")
-    path = f"/v1/reviews/{review}/deliveries"
-
+    path, other = (f"/v1/reviews/{one}/deliveries" for one in (review, rejected))
     with (
         receiving(GONE, TICKET) as receiver,
         asking(engine, destinations=destinations(receiver.url)) as client,
@@ -334,7 +327,7 @@ def test_over_http_by_hand(engine):
             post(path, to="desk", ticket="../1"),
             post(path, to="desk", ticket=1),
             post(path, to="desk", ticket="1", url="http://evil.example"),
-            post(f"/v1/reviews/{rejected}/deliveries", to="desk", ticket="1"),
+            post(other, to="desk", ticket="1"),
             client.get("/v1/deliveries?state=lost"),
             client.get("/v1/deliveries?limit=0"),
             post("/v1/deliveries/0123456789abcdef/retry"),
@@ -342,7 +335,6 @@ def test_over_http_by_hand(engine):
         once = {"Idempotency-Key": "a"}
         body = {"to": "desk", "ticket": "#4711"}
         added = [client.post(path, json=body, headers=once) for _ in range(2)]
-        other = f"/v1/reviews/{rejected}/deliveries"
         added.append(client.post(other, json=body, headers=once))
         wait_for(lambda: states(engine) == ["dead"])
         dead = client.get("/v1/deliveries?state=dead").json()["deliveries"]
@@ -369,8 +361,7 @@ def test_over_http_by_hand(engine):
 def test_on_the_command_line(tmp_path):
     store = f"sqlite:///{tmp_path / 'service.db'}"
     engine = tables.open_store(store)
-    outbox = outbox_of(engine, "http://127.0.0.1:9")
-    enqueue(outbox, engine, reviewed(engine, "call-17"))
+    outbox = outbox_of(engine, "http://127.0.0.1:9", reviewed(engine, "call-17"))
     with running(outbox):
         wait_for(lambda: states(engine) == ["dead"])
 
@@ -389,12 +380,9 @@ def test_on_the_command_line(tmp_path):
 
 
 def test_logs_have_no_content(engine, capsys):
-    from dialogist.service.prometheus import log_as_json
-
     with receiving((422, {}, {"error": "InvalidNote", "x": "The order is late."})) as receiver:
-        outbox = outbox_of(engine, receiver.url)
         log_as_json()
-        enqueue(outbox, engine, reviewed(engine))
+        outbox = outbox_of(engine, receiver.url, reviewed(engine))
         with running(outbox):
             wait_for(lambda: states(engine) == ["dead"])
     told = capsys.readouterr().err

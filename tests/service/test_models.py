@@ -8,7 +8,7 @@ import time
 import httpx2
 import pytest
 from tests.chat_server import ChatServer
-from tests.core.test_language_model import statements, verdicts
+from tests.core.test_language_model import answer, statements, verdicts
 from tests.service.conftest import ask, asking, finished, listening
 from tests.service.test_api import CALL, TRANSCRIPT
 from tests.service.test_page import TALK, browsing
@@ -35,13 +35,8 @@ def named(server, options="retries=0"):
     return Settings(writer=f"openai:{server.url}#tiny?{options}").writers
 
 
-def answer(server, *contents):
-    server.faults.extend({"content": content} for content in contents)
-
-
 def asked(engine, server, *requests, **settings):
     """The replies to some requests (path, body), one after the other."""
-
     with asking(engine, load=lambda: Summarizer(*named(server)), **settings) as client:
         return [client.post(path, json=body) for path, body in requests]
 
@@ -53,11 +48,8 @@ def events(text):
 
 def test_settings_of_a_team_and_of_the_service(tmp_path):
     (tmp_path / "service.yaml").write_text("verify: rules\n")
-    team = {
-        "DIALOGIST_WRITER": "ollama:a",
-        "DIALOGIST_VERIFY": "model",
-        "DIALOGIST_UNSUPPORTED": "",
-    }
+    team = {"DIALOGIST_WRITER": "ollama:a", "DIALOGIST_VERIFY": "model"}
+    team["DIALOGIST_UNSUPPORTED"] = ""
     found = load_settings(tmp_path / "service.yaml", {"prompt": "/p.txt"}, team)
     assert found.writers == ("ollama:a?prompt=%2Fp.txt&cache=off", "rules")
     service = {**team, "DIALOGIST_SERVE_WRITER": "llamacpp?cache=on"}
@@ -113,7 +105,6 @@ def test_a_model_that_is_away_at_the_start_and_comes(engine, server):
     port = server.server_address[1]
     server.shutdown()
     server.server_close()
-
     with asking(engine, load=lambda: Summarizer(*named(server))) as client:
         away = client.post("/v1/summaries", json=CALL)
         models = client.get("/v1/models").json()["data"]
@@ -230,7 +221,6 @@ def test_the_page_shows_what_is_written_and_keeps_the_text_otherwise(
     engine, server, faults, status, told
 ):
     server.faults.extend(faults)
-
     with browsing(engine, load=lambda: Summarizer(*named(server))) as client:
         reply = client.post("/", data={"text": TRANSCRIPT})
     assert reply.status_code == status

@@ -19,6 +19,7 @@ TALK = "Ann: Can you send the report by Friday?\nBo: Yes, I will send it at 10.\
 HI = "Ann: hi\nBo: ho\n"
 MIME = "MIME-Version: 1.0\nDate: Mon, 1 Jun 2026 10:00:00 +0000\nSubject: x\n"
 MAIL = f"From: a@b.cc\n{MIME}"
+PARTS = f"{MAIL}Content-Type: multipart/mixed; boundary"
 REPEATED = {
     "turns": ("", TALK),
     "dividers": (HI, "---\nx\n"),
@@ -62,10 +63,7 @@ REPEATED = {
     "mail of many senders": ("From: ", "a@b.cc, ", f"\n{MIME}\nhi\n"),
     "mail of folded field": (f"{MAIL}X-A: b\n", " a\n", "\nhi\n"),
     "mail of references": (f"{MAIL}References: ", "<a@b> ", "\n\nhi\n"),
-    "mail of many parts": (
-        f"{MAIL}Content-Type: multipart/mixed; boundary=b\n\n",
-        "--b\nContent-Type: text/plain\n\nhi\n",
-    ),
+    "mail of many parts": (f"{PARTS}=b\n\n", "--b\nContent-Type: text/plain\n\nhi\n"),
     "mail of html": (f"{MAIL}Content-Type: text/html\n\n", "<p>hi"),
     "mailbox": ("", "From a@b Mon Jun  1 10:00:00 2026\nFrom: a@b.cc\nSubject: x\n\nhi\n\n"),
     "json array as text": ("[", '{"dialogue": "A: b\\nB: c"}, ', "{}]"),
@@ -83,10 +81,7 @@ NUMBERED = {
     "csv, columns": ("", "c{},", "\nx\n"),
     "mail of many parameters": (f"{MAIL}Content-Type: text/plain", "; a*{}=b", "\n\nhi\n"),
     "mail of many fields": (MAIL, "X-A{}: b\n", "\nhi\n"),
-    "mail of nested parts": (
-        f"{MAIL}Content-Type: multipart/mixed; boundary=b0\n\n",
-        "--b{0}\nContent-Type: multipart/mixed; boundary=b{1}\n\n",
-    ),
+    "nested parts": (f"{PARTS}=b0\n\n", "--b{0}\nContent-Type: multipart/mixed; boundary=b{1}\n\n"),
 }
 """The same with numbers in what comes again."""
 
@@ -184,12 +179,8 @@ def _shown(told):
         for n, (_, text) in enumerate(told)
     ]
     summary = {"schema_version": 4, "text": "", "statements": statements, "coverage": {}}
-    return {
-        "dialogue": json.dumps({"utterances": turns}),
-        "summary": json.dumps(summary),
-        "after": "",
-        "verdict": "approved",
-    }
+    shown = {"dialogue": json.dumps({"utterances": turns}), "summary": json.dumps(summary)}
+    return {**shown, "after": "", "verdict": "approved"}
 
 
 def _heads():
@@ -228,30 +219,16 @@ def _heads():
     review, people = "/v1/reviews/0123456789abcdef", "Ann{}: hi Bo\n"
     dialogue = {"dialogue": _numbered(people, SIZE * 4 // 5)}
     pair = {"dialogue": dialogue, "before": "", "after": "x"}
-    edited = {"verdict": "edited"}
+    edited, feedback, decision = {"verdict": "edited"}, "/v1/feedback", f"{review}/decision"
+    messages = [{"role": "user", "content": "A: hi\n"}] * (SIZE // 40)
+    counts, left = {f"e{n}": 1 for n in range(60_000)}, [{"text": "a"}] * (SIZE // 15)
     for name, path, value in (
-        (
-            "chat of messages",
-            "/v1/chat/completions",
-            {"messages": [{"role": "user", "content": "A: hi\n"}] * (SIZE // 40)},
-        ),
-        ("feedback with consent", "/v1/feedback", {**edited, "consent": True, "content": pair}),
-        (
-            "feedback of counts",
-            "/v1/feedback",
-            {**edited, "edits": {f"e{n}": 1 for n in range(60_000)}},
-        ),
-        (
-            "decision of statements",
-            f"{review}/decision",
-            {**edited, "statements": [{"text": "a"}] * (SIZE // 15)},
-        ),
-        ("decision of unknown fields", f"{review}/decision", unknown),
-        (
-            "decision of a long reason",
-            f"{review}/decision",
-            {"verdict": "rejected", "reason": "a" * SIZE},
-        ),
+        ("chat of messages", "/v1/chat/completions", {"messages": messages}),
+        ("feedback with consent", feedback, {**edited, "consent": True, "content": pair}),
+        ("feedback of counts", feedback, {**edited, "edits": counts}),
+        ("decision of statements", decision, {**edited, "statements": left}),
+        ("decision of unknown fields", decision, unknown),
+        ("decision of a long reason", decision, {"verdict": "rejected", "reason": "a" * SIZE}),
         ("delivery", f"{review}/deliveries", unknown),
         ("preview", "/v1/forms/preview", {"form": many[:30_000], "dialogue": _numbered(people)}),
     ):

@@ -74,7 +74,6 @@ def oidc(provider, tmp_path, **more):
 
 def signed_in(provider, engine, settings, code="good", state=None):
     """What a browser gets that comes back from the provider, and then of the first page."""
-
     own = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
     with (
         serving(engine, oidc=settings, public_url=ADDRESS) as service,

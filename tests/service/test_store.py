@@ -106,6 +106,10 @@ def test_a_key_is_stored_as_its_hash_and_can_be_revoked(engine):
     assert KeyRing(engine, 60).find_session(session) is None
     done = [(row.who, row.action) for row in rows_of(engine, tables.audit)]
     assert done == [("desk", "key added"), ("desk", "key revoked")]
+    new = add_key(engine, "desk")  # the name can be used again
+    ring = KeyRing(engine, 60)
+    assert (ring.find(secret), ring.find(new).name) == (None, "desk")
+    assert [name for name, _ in keys.revoked_keys(engine)] == ["desk"]
 
 
 def test_a_new_key_works_at_once_and_guessing_does_not_hammer_the_store(engine, monkeypatch):
@@ -121,15 +125,6 @@ def test_a_new_key_works_at_once_and_guessing_does_not_hammer_the_store(engine, 
     assert len(looks) <= 22
     assert ring.find(secret).name == "d"  # seen while the guesses were looked for
     assert ring.find(add_key(engine, "e")) is None
-
-
-def test_the_name_of_a_revoked_key_can_be_used_again(engine):
-    old = add_key(engine, "desk")
-    revoke_key(engine, "desk")
-    new = add_key(engine, "desk")
-    ring = KeyRing(engine, 60)
-    assert (ring.find(old), ring.find(new).name) == (None, "desk")
-    assert [name for name, _ in keys.revoked_keys(engine)] == ["desk"]
 
 
 def test_names_and_scopes_of_keys_are_checked(engine):
@@ -158,7 +153,6 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
     dialogues = [{**CALL, "id": str(n)} for n in range(20)]
     dialogues[3] = {"id": "3", "text": 7}
     dialogues[4] = "no object"
-
     with asking(engine) as client:
         reply = add(client, dialogues)
         (status, results) = finished(client, reply.headers["Location"])
@@ -172,7 +166,6 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
 
 def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
     lines = [json.dumps({**CALL, "id": "0"}), '{"id": "1", ', "", json.dumps({**CALL, "id": "2"})]
-
     with asking(engine) as client:
         kind = {"Content-Type": "application/x-ndjson"}
         reply = client.post("/v1/batches", content="\n".join(lines), headers=kind)
@@ -194,7 +187,6 @@ def test_nobody_else_may_read_the_store(tmp_path):
 def test_a_batch_goes_on_after_a_restart(engine):
     model = Slow(is_open=False)
     key = add_key(engine, "desk")
-
     with serving(engine, model, drain_seconds=0) as service, service.blocking(key) as client:
         reply = add(client, [{**CALL, "id": str(n)} for n in range(30)])
         wait_for(lambda: model.begun)
@@ -303,8 +295,7 @@ def test_what_is_old_is_forgotten(engine):
     assert old not in {row.batch_id for row in rows_of(engine, tables.items)}
     assert len(rows_of(engine, tables.items)) == 1
     actions = {row.action for row in rows_of(engine, tables.audit)}
-    assert "recent" in actions
-    assert "old" not in actions
+    assert actions & {"recent", "old"} == {"recent"}
 
 
 def test_a_clock_that_jumps_deletes_nothing_until_it_was_steady_for_an_hour():
@@ -314,8 +305,7 @@ def test_a_clock_that_jumps_deletes_nothing_until_it_was_steady_for_an_hour():
         return runner._is_due(1_000_000 + wall, 50 + steady)
 
     assert [due(n * 600, n * 600) for n in range(13)] == [n in (6, 12) for n in range(13)]
-    jumped = [due(31 * day + n * 600, n * 600) for n in range(13, 19)]
-    assert not any(jumped)
+    assert not any(due(31 * day + n * 600, n * 600) for n in range(13, 19))
     assert not due(19 * 600, 19 * 600)  # set right
     assert due(19 * 600 + hour, 19 * 600 + hour)
 
@@ -344,7 +334,6 @@ def test_a_refusal_of_feedback_says_which_field_is_wrong():
 
 def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
     pair = {"dialogue": CALL, "before": "x", "after": "Ann waits; her phone is 555 010 0199."}
-
     with asking(engine) as client:
         refused = client.post("/v1/feedback", json={"verdict": "edited", "content": pair})
         body = {"verdict": "edited", "content": pair, "consent": True}
@@ -360,19 +349,19 @@ def test_feedback_with_consent_becomes_a_masked_training_pair(engine):
 
 def test_nothing_of_a_deleted_batch_stays_in_the_files(tmp_path):
     store = tables.open_store(f"sqlite:///{tmp_path / 'service.db'}")
-    add_key(store, "desk")
-    owner = valid_keys(store)[0].id
-    with store.begin() as connection:
-        said = {"dialogue": "Ann: SECRETWORD, please."}
-        batch = batches.store_batch(connection, owner, [said] * 50, {})
+    batch = stored(store, 50)
 
     def files():
         return b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
-    assert b"SECRETWORD" in files()
-    batches.remove_batch(store, owner, batch)
-    assert b"SECRETWORD" not in files()
+    assert b"free of charge" in files()
+    batches.remove_batch(store, valid_keys(store)[0].id, batch)
+    assert b"free of charge" not in files()
     store.dispose()
+
+
+def refusal_of(reply):
+    return reply.status_code, reply.json()["code"], "Retry-After" in reply.headers
 
 
 def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
@@ -393,10 +382,8 @@ def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
             thread = threading.Thread(target=lock)
             thread.start()
             await asyncio.to_thread(locked.wait)
-            verdict = {"verdict": "approved"}
-            sent = [
-                asyncio.create_task(client.post("/v1/feedback", json=verdict)) for _ in range(30)
-            ]
+            posts = (client.post("/v1/feedback", json={"verdict": "approved"}) for _ in range(30))
+            sent = [asyncio.create_task(post) for post in posts]
             await asyncio.sleep(0.1)
             began = time.monotonic()
             made = await client.post("/v1/summaries", json=CALL)
@@ -410,10 +397,7 @@ def test_a_store_that_is_locked_stops_no_summaries(tmp_path, monkeypatch):
     made, took, replies, all_took = ask(engine, conversation)
     assert made.status_code == 200
     assert took < 5
-    assert {(one.status_code, one.json()["code"]) for one in replies} == {
-        (503, "store_unavailable")
-    }
-    assert all("Retry-After" in one.headers for one in replies)
+    assert {refusal_of(one) for one in replies} == {(503, "store_unavailable", True)}
     assert all_took < 15  # not one after the other
     engine.dispose()
 
@@ -430,16 +414,11 @@ def test_a_full_store_refuses_and_loses_nothing(tmp_path):
         engine.dispose()  # the limit is of a connection
         sa.event.listen(engine, "connect", full)
         long = {**CALL, "utterances": CALL["utterances"] * 100}
-        refused = [
-            add(client, [long] * 50),
-            client.post("/v1/summaries", json={**long, "review": True}),
-        ]
+        refused = [add(client, [long] * 50)]
+        refused.append(client.post("/v1/summaries", json={**long, "review": True}))
         made = client.post("/v1/summaries", json=CALL)
         status, _ = finished(client, kept)
-    assert [(one.status_code, one.json()["code"]) for one in refused] == [
-        (503, "store_unavailable")
-    ] * 2
-    assert all("Retry-After" in one.headers for one in refused)
+    assert [refusal_of(one) for one in refused] == [(503, "store_unavailable", True)] * 2
     assert made.status_code == 200
     assert status["done"] == 1
     engine.dispose()

@@ -7,17 +7,12 @@ from tests.lab.evaluation.conftest import EVIL, dialogue, page_data, rated
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
+from dialogist_lab.evaluation import judgements
 from dialogist_lab.evaluation.judgements import (
     QUESTIONS,
-    annotation_page,
-    is_sheet,
-    preferred_dialogues,
     rating_page,
-    rating_report,
     read_answers,
     read_sheet,
-    sheet_item,
-    sheet_scores,
     write_sheet,
 )
 from dialogist_lab.evaluation.systems import output_of, sample
@@ -38,8 +33,8 @@ def summary(number: int = 0) -> Summary:
 def test_a_sheet_goes_out_and_comes_back(tmp_path):
     outputs = [output_of(summary(i), dialogue(i)) for i in range(3)]
     table, page = write_sheet(outputs, tmp_path / "sheet")
-    assert is_sheet(table)
-    assert not is_sheet(page)
+    assert judgements.is_sheet(table)
+    assert not judgements.is_sheet(page)
     rows = list(csv.DictReader(table.read_text().splitlines(keepends=True)))
     assert [row["check"] for row in rows] == ["quoted", "contradicted"] * 3
     assert rows[0]["evidence"] == "Ann: Shall"
@@ -53,7 +48,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
 
 
 def test_a_bare_text_is_read_by_its_sentences():
-    rows = sheet_item(output_of(Summary("Ann goes. Bo stays."), dialogue()))["rows"]
+    rows = judgements.sheet_item(output_of(Summary("Ann goes. Bo stays."), dialogue()))["rows"]
     assert [row["statement"] for row in rows] == ["Ann goes.", "Bo stays."]
 
 
@@ -80,7 +75,7 @@ def test_what_a_reader_found(tmp_path):
         {"verdict": "correct"},
     )
     rows, unread = read_sheet(table)
-    scores = sheet_scores(rows)
+    scores = judgements.sheet_scores(rows)
     assert (len(rows), unread) == (4, 0)
     expected = {"wrong": 25, "vague": 25, "dialogues": 50, "facts": 50, "error.number": 25}
     expected |= {"check.contradicted": 50, "check.quoted": 0}
@@ -110,15 +105,14 @@ def test_a_sample_is_the_head_of_a_larger_one():
 
 
 def test_the_page_for_annotators():
-    html = annotation_page([dialogue()], [summary()], model=True)
+    html = judgements.annotation_page([dialogue()], [summary()], model=True)
     [item] = page_data(html)["items"]
     assert item["turns"][1] == ["Bo", "Yes, at Luigi's bar."]
     assert item["draft"].endswith(f"{EVIL}.")
     assert [s["doubts"] for s in item["sentences"]] == [[], ["nobody says 45"]]
     assert "a model's draft" in html
-    assert "The text is the summary that the file" in annotation_page(
-        [dialogue()], [Summary("x")], model=False
-    )
+    html = judgements.annotation_page([dialogue()], [Summary("x")], model=False)
+    assert "The text is the summary that the file" in html
 
 
 PAIRS = [
@@ -157,7 +151,7 @@ def test_what_raters_say(tmp_path):
     with pytest.raises(DataError, match="rater 'Ann' is there already"):
         read_answers([ann, ann])
     sheets = read_answers([ann, bo])
-    (preferences, falsehoods), notes = rating_report(sheets)
+    (preferences, falsehoods), notes = judgements.rating_report(sheets)
     assert preferences[0][:4] == ["", "alpha", "equal", "beta"]
     assert preferences[1][:4] == ["overall", str(2 * shown), "0", "0"]
     assert preferences[1][4:7] == ["100.0 (100.0 to 100.0)", "7:0", "0.016"]
@@ -174,14 +168,14 @@ def test_preferred_summaries_are_those_that_nobody_marks(tmp_path):
     answers[0]["false"] = ["first", "second"]
     answers[1]["overall"] = "equal"
     saved = read_answers([rated(tmp_path, html, "Ann", answers)])
-    preferred = list(preferred_dialogues(page, saved))
+    preferred = list(judgements.preferred_dialogues(page, saved))
     assert len(preferred) == shown - 2
     assert all(talk.references[0].startswith("A on") for talk in preferred)
     assert preferred[0].utterances[0] == Utterance("Ann", "Shall we meet at noon?")
     other = tmp_path / "other.html"
     other.write_text(rating_page(PAIRS[:3], ("alpha", "beta"), 8, 1)[0])
     with pytest.raises(DataError, match="not the page of these answers"):
-        list(preferred_dialogues(other, saved))
+        list(judgements.preferred_dialogues(other, saved))
 
 
 @pytest.mark.parametrize(
@@ -202,4 +196,4 @@ def test_answers_with_a_fault(tmp_path, changes, error):
 
 def test_texts_of_any_kind_can_be_shown():
     talk = Dialogue((Utterance("A\x00", "\ud800 \uffff ok"),), "d")
-    page_data(annotation_page([talk], [Summary("\x07")], model=True))
+    page_data(judgements.annotation_page([talk], [Summary("\x07")], model=True))

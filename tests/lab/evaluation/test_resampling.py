@@ -6,22 +6,16 @@ import numpy as np
 import pytest
 
 from dialogist.errors import UsageError
+from dialogist_lab.evaluation import metric
 from dialogist_lab.evaluation.judgements import krippendorff_alpha
-from dialogist_lab.evaluation.metric import (
-    Interval,
-    MetricColumn,
-    Scores,
-    holm,
-    interval_of,
-    paired_differences,
-)
+from dialogist_lab.evaluation.metric import Scores, interval_of, paired_differences
 
 
 def scores_of(values, system="one", ids=None):
     """Scores with one column: the mean of the values."""
     numbers = np.array([[value, 1.0] for value in values]).reshape(-1, 2)
     names = tuple(ids or map(str, range(len(values))))
-    return Scores(system, names, {"f": MetricColumn("f", "F")}, {"f": numbers}, {"m": "v1"})
+    return Scores(system, names, {"f": metric.MetricColumn("f", "F")}, {"f": numbers}, {"m": "v1"})
 
 
 def test_intervals_hold_95_percent():
@@ -40,7 +34,7 @@ def test_no_interval_of_a_single_output_or_none():
 
 
 def test_equal_outputs_have_an_interval_without_width():
-    assert interval_of(scores_of([2.0] * 10), "f") == Interval(2.0, 2.0, 2.0)
+    assert interval_of(scores_of([2.0] * 10), "f") == metric.Interval(2.0, 2.0, 2.0)
 
 
 def test_the_permutation_test_is_exact_where_there_are_few_swaps():
@@ -68,7 +62,7 @@ def test_only_the_same_dialogues_measured_alike_are_compared():
     ],
 )
 def test_holm(values, corrected):
-    assert holm(values) == pytest.approx(corrected, nan_ok=True)
+    assert metric.holm(values) == pytest.approx(corrected, nan_ok=True)
 
 
 N = math.nan

@@ -9,17 +9,8 @@ from tests.lab.evaluation.conftest import dialogue
 
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.records import Dialogue, Statement, Summary
-from dialogist_lab.evaluation.systems import (
-    Output,
-    System,
-    beside,
-    find_baseline,
-    find_systems,
-    most_central,
-    oracle,
-    outputs_of,
-    read_predictions,
-)
+from dialogist_lab.evaluation import systems
+from dialogist_lab.evaluation.systems import Output, System, beside, find_baseline, outputs_of
 
 FILES = yaml.safe_load((Path(__file__).parent / "prediction_files.yaml").read_text("utf-8"))
 
@@ -30,9 +21,9 @@ def test_files_of_predictions(case, tmp_path):
     path.write_bytes(case["file"]["text"].encode("utf-8", "surrogateescape"))
     if "error" in case:
         with pytest.raises(DataError, match=case["error"]):
-            read_predictions(path, notes.append)
+            systems.read_predictions(path, notes.append)
         return
-    outputs = read_predictions(path, notes.append, case.get("key", ""))
+    outputs = systems.read_predictions(path, notes.append, case.get("key", ""))
     assert [[o.id, None if o.missing else o.prediction] for o in outputs] == case["read"]
     if "references" in case:
         assert [list(output.references) for output in outputs] == case["references"]
@@ -69,10 +60,7 @@ def test_outputs_are_put_beside_their_dialogues():
     ("outputs", "error"),
     [
         (said(("", "a"), ("", "b")), "2 outputs without ids, but 3 dialogues"),
-        (
-            said(("x", "a"), ("y", "b"), ("z", "c")),
-            "none of its ids .x, y, z. is in the data",
-        ),
+        (said(("x", "a"), ("y", "b"), ("z", "c")), "none of its ids .x, y, z. is in the data"),
         (said(("d0", "a"), ("d0", "b"), ("d1", "c")), "the id d0 is there more than once"),
     ],
 )
@@ -111,12 +99,12 @@ def test_names_that_are_no_baselines():
 def test_the_oracle_takes_what_the_references_have():
     talk = Dialogue.from_text("Ann: Hello there\nBo: The report is late\nAnn: The cat sleeps")
     talk = Dialogue(talk.utterances, "d", ("The report is late, the cat sleeps.",))
-    assert oracle(talk).text == "Bo: The report is late\nAnn: The cat sleeps"
-    assert oracle(Dialogue(talk.utterances, "d", ("xyz",))).status == "empty"
+    assert systems.oracle(talk).text == "Bo: The report is late\nAnn: The cat sleeps"
+    assert systems.oracle(Dialogue(talk.utterances, "d", ("xyz",))).status == "empty"
 
 
 def test_the_most_central_text_is_most_like_the_others():
-    assert most_central(["a b c", "a b d", "x y z", "a b"]) == "a b"
+    assert systems.most_central(["a b c", "a b d", "x y z", "a b"]) == "a b"
 
 
 def test_systems_by_name(tmp_path):
@@ -124,12 +112,12 @@ def test_systems_by_name(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "bart.predictions.jsonl").write_text("")
     files = [str(tmp_path / folder / "bart.predictions.jsonl") for folder in ("one", "two")]
-    systems = find_systems(["lead-3", "highlights", *files])
-    assert [system.name for system in systems] == ["lead-3", "highlights", *files]
+    found = systems.find_systems(["lead-3", "highlights", *files])
+    assert [system.name for system in found] == ["lead-3", "highlights", *files]
     with pytest.raises(UsageError, match="there twice"):
-        find_systems(["lead-3", "lead-3"])
+        systems.find_systems(["lead-3", "lead-3"])
     with pytest.raises(DialogistError, match="highlihgts"):
-        find_systems(["highlihgts"])
+        systems.find_systems(["highlihgts"])
 
 
 class Counting:
