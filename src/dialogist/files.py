@@ -46,6 +46,8 @@ def claimed(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """
     temporary = path.with_name(f"{TEMPORARY}{path.name}")
     with writing(path):
+        if temporary.is_symlink():
+            temporary.unlink()
         made = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
     with open(made, "ab") as file:
         try:

@@ -298,6 +298,11 @@ def _parts(mail: _Mail, depth: int = 0) -> Iterator[_Part]:
             if opening := _attribution(lines, number):
                 author, lines = opening[0], lines[:number]
                 break
+        else:
+            last = lines[filled[-1]].strip() if filled and "\n>" in "\n".join(mail.lines) else ""
+            if last.endswith(">:") and "@" in last:  # words of another language around an address
+                sender = last[last.rfind("<") + 1 : -2]
+                author, lines = _Mail(sender, None, True, []), lines[: filled[-1]]
         if any(line.strip() for line in lines):
             parts.append(_Part(mail, lines, depth > 0, bool(parts)))
     own = ((n, "\n".join(["", *part.lines])) for n, part in enumerate(parts) if part.mail is mail)

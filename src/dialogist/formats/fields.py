@@ -25,6 +25,7 @@ from dialogist.records import JSON, Dialogue, Utterance
 
 Record: TypeAlias = Mapping[str, JSON]
 _LONGEST_KEY = 64
+_DIGITS = 15  # of the number of a turn; longer ones are ids
 
 
 def folded_key(key: str) -> str:
@@ -91,8 +92,8 @@ def id_under(record: Record, path: str = "id") -> str:
 
 def number_of(record: Record) -> int | None:
     """Which turn of its dialogue a record says that it is."""
-    texts = (str(record[key])[:16].removesuffix(".0") for key in keys_of(record, "number"))
-    return next((int(text) for text in texts if text.isdecimal()), None)
+    texts = (str(record[key]).removesuffix(".0") for key in keys_of(record, "number"))
+    return next((int(text) for text in texts if text.isdecimal() and len(text) <= _DIGITS), None)
 
 
 def texts_under(record: Record, path: str) -> tuple[str, ...]:

@@ -67,9 +67,11 @@ def named_lines(
         guess if guess and _is_name(guess[0], weights[guess[0]], is_sure and line.start) else None
         for line, guess in zip(plain, guesses, strict=True)
     ]
-    # Where nearly all names stand behind a time, one that never does is none.
+    # Where nearly all names stand behind a time, one that stands once and without is none.
     timed = {guess[0] for guess in stamped if guess}
-    timeless = [n for n, name in enumerate(names) if name and name[0] not in timed]
+    counts = Counter(name[0] for name in names if name)
+    once = ((n, name[0]) for n, name in enumerate(names) if name and counts[name[0]] == 1)
+    timeless = [n for n, name in once if name not in timed]
     for n in timeless if is_sure and 3 * len(timeless) <= with_guess else ():
         names[n] = None
     plain = _without_stamps_alone(plain, names)

@@ -18,6 +18,7 @@ from dialogist.formats.turns import TurnReader
 from dialogist.language.tokens import counted
 from dialogist.records import Dialogue
 
+_BAR = re.compile(r"(?<!\\)\|")
 _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
 """Excel's line that names the delimiter of a table."""
 _CELL_LIMIT = 1 << 28
@@ -162,10 +163,10 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
 
     delimiter = named["sign"] if named else _delimiter_of(first.text)
     # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
-    table = csv.reader(texts(), delimiter=delimiter, strict=True)
+    table: Iterator[list[str]] = csv.reader(texts(), delimiter=delimiter, strict=True)
     is_markdown = first.text[0] == first.text.rstrip()[-1] == "|"
     if is_markdown:
-        table = csv.reader(texts(), delimiter="|", quoting=csv.QUOTE_NONE, escapechar="\\")
+        table = (_BAR.split(text.strip()) for text in texts())
     is_header = True
     while True:
         try:
@@ -179,7 +180,9 @@ def _rows(source: Source, report: ProblemReporter) -> Iterator[tuple[int, list[s
         if cells is None:
             return
         if is_markdown:  # bars stand around each row, and a line of dashes below the names
-            cells = [cell.strip() for cell in cells[1:-1]] if "".join(cells).strip("-: ") else []
+            cells = cells[not cells[0] : len(cells) - (not cells[-1])]
+            cells = [cell.strip().replace("\\|", "|") for cell in cells]
+            cells = cells if "".join(cells).strip("-: ") else []
         if cells:
             is_header = False
             yield number, cells

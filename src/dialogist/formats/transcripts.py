@@ -496,11 +496,13 @@ def _rolled_up(cues: Sequence[_Cue]) -> Sequence[_Cue]:
 
 
 def _named_above(cues: Sequence[_Cue]) -> Sequence[_Cue]:
-    """The cues; where each begins with a line that is a name, and some come back, named so."""
+    """The cues; where each begins with a whole name ("Ann Lee"), and some come back, named so."""
     firsts = [_NAME_ALONE.fullmatch(cue.lines[0]) for cue in cues if len(cue.lines) > 1]
     names = [first["name"] for first in firsts if first and _may_be_header(first["name"])]
-    is_small = any(word[0].islower() for name in names for word in name.split())
-    if is_small or not 1 < len(set(names)) < len(names) == len(cues):
+    is_whole = all(
+        n.count(" ") and all(w.lstrip("(")[:1].isupper() for w in n.split()) for n in names
+    )
+    if not is_whole or not 1 < len(set(names)) < len(names) == len(cues):
         return cues
     return [cue._replace(name=n, lines=cue.lines[1:]) for cue, n in zip(cues, names, strict=True)]
 

@@ -381,7 +381,10 @@ class TurnReader:
         none = ("none", "false", "", "[]", "{}", "0")
         if any(str(item[key]).lower() not in none for key in keys_of(item, "deleted")):
             return "deleted messages"
-        if any(str(item[key]).lower() == "true" for key in keys_of(item, "notice")):
+        marks = ((key, item[key]) for key in keys_of(item, "notice"))  # "system" may be a program
+        if any(
+            is_so is True or (key != "system" and is_so in ("true", "True")) for key, is_so in marks
+        ):
             return "notices"
         return what
 
@@ -391,8 +394,10 @@ class TurnReader:
             value = value_at(item, key)
             if key in KEYS["pieces"] and not isinstance(value, str):
                 continue
-            text, thoughts = _THOUGHT.subn("", message_content(value, key))
-            self.leave_out("tool results", thoughts)
+            text = message_content(value, key)
+            if self._role(item) in ("agent", "assistant"):
+                text, thoughts = _THOUGHT.subn("", text)
+                self.leave_out("tool results", thoughts)
             if self.program.clean:
                 text = html.unescape(re.sub(self.program.clean, "", text))
             text = message_text(text)

@@ -53,7 +53,8 @@ _CODE = re.compile(
     r"[A-Z0-9]+)*)(?![\w:/%€]|[.,]\d)"
 )
 _PLATE = re.compile(
-    rf"(?<![\w-])(?:{PLATE}|(?-i:[A-ZÄÖÜ]{{1,3}}[ -][A-Z]{{1,3}} ?\d{{1,4}}))(?![\w-])"
+    r"(?<![\w-])(?:[A-ZÄÖÜ]{1,3}[ -](?:[A-Z]{1,3}[ -]?)?\d{1,4}[A-Z]{0,3}"
+    rf"|{PLATE})(?![\w-])"
 )
 _PHONE_DIGITS = 7
 _OTHER = re.compile(

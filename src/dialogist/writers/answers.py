@@ -11,7 +11,7 @@ from dialogist.records import Draft
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CITED = re.compile(r"\s*[\[(](?:lines?\s*)?(\d+(?:\s*(?:,|;|and|-|–|to)\s*\d+)*)[\])]\.?")
-_RANGE = re.compile(r"(\d{1,6})(?:\s*(?:-|–|to)\s*(\d{1,6}))?")
+_RANGE = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*(?:-|–|to)\s*(\d{1,6})(?!\d))?")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _DECLINES = re.compile(
     r"(?:unfortunately, )?(?:i['’]?m sorry|sorry|i apologi[sz]e|as an ai|i can(?:no|['’])t|"

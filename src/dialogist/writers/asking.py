@@ -1,5 +1,6 @@
 """Verification by asking: a language model judges each statement by the lines that it rests on."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ _AROUND = 2  # lines shown before and after a line of evidence
 _WHOLE = 60  # a dialogue of so many lines is shown whole: a later line may withdraw an earlier one
 _AT_A_TIME = 12  # statements of a request
 _LONGEST = 200  # characters of a reason
+_NO_FAULT = re.compile(r"(?i)\W*(?:no(?:ne|thing)?|n/?a|null)?(?: errors?)?\W*")
 _VERDICTS: Mapping[str, Verdict] = {
     "supported": "supported",
     "contradicted": "contradicted",
@@ -101,7 +103,7 @@ def _judged(content: str, numbers: Sequence[int]) -> dict[int, Judgement]:
             raise DataError(f"it judges statement {place} of {len(numbers)}")
         verdict = _VERDICTS.get(str(values["verdict"]).strip(" .").lower().replace("_", " "))
         reason = printable(wrong)[:_LONGEST] if isinstance(wrong, str) else ""
-        if verdict == "supported" and reason.strip(" .-").lower() not in ("", "none", "nothing"):
+        if verdict == "supported" and not _NO_FAULT.fullmatch(reason):
             verdict = "doubtful"
         reasons = () if verdict == "supported" else (reason or "not said in these words",)
         judgement = Judgement(verdict or "doubtful", reasons)

@@ -52,7 +52,7 @@ _HOPELESS = {
 }
 
 
-_TRIES: ContextVar[int] = ContextVar("_TRIES")  # requests of this thread
+_TRIES: ContextVar[int] = ContextVar("_TRIES", default=0)  # requests of this thread
 KEEP: ContextVar[Callable[[], object]] = ContextVar("KEEP", default=str)
 """Puts this thread's last answer into the cache; called by who could use it."""
 
