@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextvars import Context
 from pathlib import Path
 from typing import Any
 
@@ -404,13 +405,20 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "names"),
-    [(None, []), ([{"id": "m", "meta": ["?"]}], ["m"]), (["m"], None)],
+    ("listed", "names", "context"),
+    [
+        (None, [], 8192),  # Ollama without a model
+        ([{"id": "m", "meta": ["?"]}], ["m"], 8192),
+        (["m"], None, 8192),
+        ([{"id": "m", "max_model_len": 32768}], ["m"], 32768),
+    ],
 )
-def test_a_list_of_models_may_be_anything(server: ChatServer, listed: Any, names: Any) -> None:
-    server.models = listed  # null: Ollama without a model
+def test_a_list_of_models_may_be_anything(
+    server: ChatServer, listed: Any, names: Any, context: int
+) -> None:
+    server.models = listed
     chat = ChatModel(f"http://127.0.0.1:{server.server_port}/v1#m?cache=off")
-    assert chat.context == 8192
+    assert Context().run(lambda: chat.context) == context  # nothing was asked before
     if names is None:
         with pytest.raises(ModelError, match="AttributeError"):
             chat.models()
