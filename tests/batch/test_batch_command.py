@@ -76,7 +76,7 @@ def test_a_sample(dialogist, calls, tmp_path):
     [
         ((), b"--output: name the folder"),
         (("-o", "out.jsonl"), b"a job writes a folder of parts"),
-        (("-o", "calls.jsonl"), b"this call uses it otherwise"),
+        (("-o", "calls.jsonl"), b"is another file of this call"),
         (("-o", "memory://out"), b"--state FOLDER"),
         (("-o", "out", "--state", "here"), b"--state goes with"),
         (("-o", "sqlite:///x.db", "--state", "here"), b"name the table behind the URL"),

@@ -172,7 +172,7 @@ def test_output_that_is_an_input_is_refused(dialogist, tmp_path):
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "call.txt").write_text(CALL)
     for output, message in (
-        ("calls/call.txt", "this call uses it otherwise"),
+        ("calls/call.txt", "is another file of this call"),
         ("calls/out.txt", "lies in the input calls"),
         ("out.jsonl.gz", "does not write gz"),
     ):

@@ -170,7 +170,7 @@ def check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None
         if str(name) == "-" or is_special(source):
             continue
         if source == target or (source.exists() and target.exists() and source.samefile(target)):
-            raise UsageError(f"--output {output}: this call uses it otherwise; name another one")
+            raise UsageError(f"--output {output}: is another file of this call; give another place")
         names = ("part-00000.jsonl", "part-00000.parquet", "manifest.json")
         made = {path for name in names for path in (target / name, *(target / name).parents)}
         depth = 0 if source.exists() else len(target.parts) + 1
