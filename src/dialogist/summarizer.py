@@ -222,12 +222,7 @@ class Summarizer:
         except ModelError:
             raise
         except Exception as error:  # a bug of ours, or of a writer: the others go on
-            is_told = options.mask is None or isinstance(error, DataError)
-            summary = failed(dialogue, error, tells=is_told)
-            if is_told and (masks := _masks_of(dialogue, options)) is not None:
-                from dialogist.privacy.masking import mask_summary
-
-                summary, _ = mask_summary(summary, masks[2], masks[1])
+            summary = _failed_masked(dialogue, error, options)
             if isinstance(error, Declined):
                 summary = replace(summary, status="refused")
             result = Result(summary, Dialogue((), dialogue.id))
@@ -413,17 +408,37 @@ def _coverage(dialogue: Dialogue, read: bool) -> Coverage:
     return Coverage(count, count * read, words, words * read)
 
 
-def failed(dialogue: Dialogue, error: Exception, tells: bool = True) -> Summary:
+def _failed_masked(dialogue: Dialogue, error: Exception, options: SummaryOptions) -> Summary:
+    """`failed`, with masks where they are wished for, in the log, too."""
+    if options.mask is None:
+        return failed(dialogue, error)
+    try:
+        masks = _masks_of(dialogue, options)
+    except Exception:  # they are what failed
+        masks = None
+    if masks is None:
+        return failed(Dialogue(dialogue.utterances), error, "")
+    told = ""
+    if isinstance(error, DataError):  # the words of another error may be anything
+        from dialogist.privacy.masks import mask_more
+
+        ((shown,), _) = mask_more([str(error)], masks[2], masks[1])
+        told = shown.text
+    return failed(masks[0], error, told)
+
+
+def failed(dialogue: Dialogue, error: Exception, told: str | None = None) -> Summary:
     """Log what went wrong with a dialogue, and return the record that stands for its summary.
 
     What a person can cause is told as it is. Any other failure has an id, made of what went wrong
     and where: the same fault has the same id, in the record, in the log and in a report to us.
-    Unless it ``tells``, the record leaves out the error's own words, which may quote the dialogue.
+    ``told`` stands for the error's own words, which may quote the dialogue.
     """
-    message = " ".join(str(error).split())[:_LONGEST]
+    message = " ".join((str(error) if told is None else told).split())[:_LONGEST]
     named = f"{dialogue.id}: " if dialogue.id else ""
     name, number = type(error).__name__, ""
     if isinstance(error, DialogistError):
+        message = message or name
         LOGGER.error("%s%s", named, message)
     else:
         place = "an unknown place"
@@ -433,9 +448,8 @@ def failed(dialogue: Dialogue, error: Exception, tells: bool = True) -> Summary:
                 place = f"{path.relative_to(_PACKAGE).as_posix()}:{frame.lineno}"
         code = hashlib.sha256(f"{name} {place}".encode()).hexdigest()[:8]
         message, number = (f"{name}: {message}" if message else name), f" (error {code})"
-        LOGGER.error("%serror %s at %s: %s", named, code, place, message, exc_info=error)
-    reason = f"{message if tells else name}{number}"
-    return Summary("", dialogue.id, "error", reason, (), _coverage(dialogue, read=False))
+        LOGGER.error("%serror %s at %s: %s", named, code, place, message, exc_info=told is None)
+    return Summary("", dialogue.id, "error", message + number, (), _coverage(dialogue, read=False))
 
 
 def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:

@@ -107,6 +107,28 @@ def test_what_goes_wrong_with_one_leaves_the_others(caplog: pytest.LogCaptureFix
     assert [record.exc_info is None for record in caplog.records] == [False, True, False]
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (DataError("no answer to Jo at a@b.example"), "no answer to Jo at [EMAIL_1]"),
+        (KeyError("Jo"), ""),
+    ],
+)
+def test_what_goes_wrong_is_told_and_logged_with_masks(
+    error: Exception, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def drafts(dialogue: Dialogue) -> list[Draft]:
+        raise error
+
+    talk = replace(CALL, id="call of a@b.example")
+    with caplog.at_level(logging.ERROR):
+        [summary] = Summarizer(Scripted(drafts)).summarize([talk], mask="input")
+    assert summary.id == "call of [EMAIL_1]"
+    assert summary.reason == reason or summary.reason.startswith("KeyError (error ")
+    assert "a@b" not in caplog.text
+    assert "KeyError: 'Jo'" not in caplog.text
+
+
 def test_a_writer_that_can_do_nothing_ends_the_run() -> None:
     def drafts(dialogue: Dialogue) -> list[Draft]:
         raise ModelError("the key is refused")

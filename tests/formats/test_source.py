@@ -149,6 +149,13 @@ def test_json_without_turns_is_refused():
         detect_format(b'{"a": 1, "b": 2}\n', "x.json")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"), [('{"id": 3', "jsonl"), ('{\n  "id": 3,\n  "a": [1, ', "json")]
+)
+def test_json_that_is_cut_is_left_to_its_reader(text, name):
+    assert detect_format(text.encode(), "x.json") == name
+
+
 def test_unknown_format(read):
     with pytest.raises(UsageError, match="unknown format 'samsun'; did you mean 'samsum'"):
         read(TALK, format="samsun")

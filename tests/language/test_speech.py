@@ -33,6 +33,7 @@ def dialogue(label: str = "Speaker") -> Dialogue:
         ("let me let me see the the red one", "let me see the red one"),
         ("Um. I th- think so", "I think so"),
         ("i need to i need to move it", "i need to move it"),
+        ("hi is that the is that the boiler people", "hi is that the boiler people"),
         # Nothing of these is by mistake.
         ("I had had that that year, no no.", "I had had that that year, no no."),
         ("I've seen it, it hit the bell.", "I've seen it, it hit the bell."),

@@ -243,6 +243,8 @@ def detect(source: Source, columns: Collection[str] = ()) -> str:
         return "jsonl" if head.shape == "rows" else "json"
     if name := _json_format(head) if head.shape else _text_format(head):
         return name
+    if head.shape and not head.record and source.head_is_all:  # the reader will say where it is cut
+        return "jsonl" if head.shape == "rows" else "json"
     first = " ".join(head.lines[0].split())[:60] if head.lines else ""
     advice = (
         f"no speakers can be told ('Name: text'); the first line is '{first}'; "

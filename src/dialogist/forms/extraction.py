@@ -25,7 +25,7 @@ _ALWAYS = {"issue": 0.03, "outcome": 0.1}
 """Every dialogue has these: the best passage is told from this chance on."""
 _TOLD_BEFORE = ("done", "medication", "advice")  # what fits these, too, is no outcome nor an issue
 _LONGEST = 50  # words of an exchange
-_HEADLINE = 12  # words
+_HEADLINE, _FEWEST = 12, 3  # words of it, and of a clause that is cut
 _GOES_ON = re.compile(r"(?i)\W*(?:no|not|sorry|wait|i mean|make (?:it|that)|to|until|or)\b")
 _HANGS = re.compile(
     r"(?i)and|or|but|so|because|if|when|than|as|of|to|in|on|at|for|with|from|by|about|before|after"
@@ -224,8 +224,9 @@ def headline_of(dialogue: Dialogue) -> tuple[str, tuple[EvidenceSpan, ...]]:
             is_cut = value.kind == after.kind and value.end <= words[last - 1].end() < after.end
             if is_cut and _GOES_ON.match(text, value.end, after.start):  # "Monday, no, Tuesday"
                 last = max(1, sum(word.start() < value.start for word in words))
-        while 1 < last < len(words) and _HANGS.fullmatch(words[last - 1][0]):  # "the brakes of…"
-            last -= 1
+        if last < len(words):  # not "the brakes of…"
+            ends = range(last, min(last, _FEWEST) - 1, -1)
+            last = next((n for n in ends if not _HANGS.fullmatch(words[n - 1][0])), last)
         room -= last
         start, end = words[0].start(), words[last - 1].end()
         shown = reading.quoted(clause.utterance, start, end).rstrip(" ,;:.!")
