@@ -48,6 +48,13 @@ def test_a_summary_on_stdout_and_what_was_read_on_stderr(call):
     assert json.loads(inside) | {"timings": 0} == summary | {"timings": 0}
 
 
+def test_nothing_is_told_to_the_makers_of_libraries(call, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    assert call(real=True, env={"HOME": str(home)}).returncode == 0
+    assert list(home.rglob("*")) == []  # onnxruntime keeps there what it is to send
+
+
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "md", "csv"])
 def test_a_suffix_says_the_form_of_output(dialogist, tmp_path, form):
     (tmp_path / "a.txt").write_text(CALL)

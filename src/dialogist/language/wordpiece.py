@@ -1,5 +1,6 @@
 """Words in pieces, as BERT's vocabulary (lower case) has them; the bundled networks read these."""
 
+import os
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -10,6 +11,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 FIRST, END = 101, 102
 """Of [CLS], with which a text begins, and [SEP], with which a part of it ends."""
+_NO_TELEMETRY = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")  # of releases of 2026
 
 
 @cache
@@ -32,9 +34,14 @@ def piece_ids(text: str) -> list[int]:
 
 
 def onnx_session(path: Path) -> Any:
-    """A network of a file, which runs in one thread (an `onnxruntime.InferenceSession`)."""
+    """A network of a file, which runs in one thread (an `onnxruntime.InferenceSession`).
+
+    onnxruntime tells its makers which machine it runs on, unless it is told not to before it loads.
+    """
+    os.environ.update(dict.fromkeys(_NO_TELEMETRY, "1"))
     import onnxruntime  # takes a while to load
 
+    onnxruntime.disable_telemetry_events()  # Windows knows this alone
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
