@@ -75,6 +75,24 @@ def test_what_cannot_be_judged_is_told(verified, tmp_path, id, line, code, messa
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    ("summary", "statements"),
+    [
+        ("[Call of 3 May] Bo stole it.", ["[Call of 3 May] Bo stole it."]),
+        ("[2] Bo stole it.", ["Bo stole it."]),
+        ("<think>Bo stole it.</think>", ["<think>Bo stole it.</think>"]),
+        ("Next steps:\nBo stole 9 million euros:\nA.", ["Bo stole 9 million euros:", "A."]),
+        ("It rains.\n" * 205 + "Bo stole it.", ["It rains."] * 205 + ["Bo stole it."]),
+        ("so " * 1_000 + "it is.", ["so " * 1_000 + "it is."]),
+    ],
+)
+def test_all_that_was_written_is_judged(verified, tmp_path, summary, statements):
+    (tmp_path / "s.jsonl").write_text(json.dumps({"summary": summary}))
+    rows = verified("--verifier", "rules", "--format", "jsonl", summaries="s.jsonl").out
+    judged = [json.loads(row)["statement"] for row in rows.splitlines()]
+    assert sorted(judged) == sorted(statements)
+
+
 def test_a_verifier_that_is_none(verified):
     done = verified("--verifier", "loacl")
     assert done.returncode == 2

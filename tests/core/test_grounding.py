@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dialogist.errors import DataError
+from dialogist.grounding import ground
 from dialogist.grounding.evidence import find_evidence
-from dialogist.grounding.verification import SureRules
-from dialogist.records import Dialogue, EvidenceSpan
+from dialogist.grounding.verification import Judgement, SureRules
+from dialogist.records import Dialogue, Draft, EvidenceSpan
 
 CASES = yaml.safe_load((Path(__file__).parent / "grounding.yaml").read_text(encoding="utf-8"))
 TALKS = {name: Dialogue.from_text(text) for name, text in CASES["talks"].items()}
@@ -41,3 +43,25 @@ def test_cited_lines_that_hold_nothing_are_corrected() -> None:
     assert [s.utterance for s in find_evidence(talk, "The report is due on Tuesday.", (7,))] == [0]
     assert [s.utterance for s in find_evidence(talk, "The report is due.", (0, 1))] == [0, 1]
     assert [s.utterance for s in find_evidence(talk, "The report is due.", (0, 7))] == [0]
+
+
+def test_a_writers_quote_is_compared_with_the_dialogue() -> None:
+    talk = Dialogue.from_text("Ann: The report is due on Tuesday.\nBo: Well, tea now.\n")
+    span = EvidenceSpan(0, 0, 29)
+    true = Draft("Ann: “The report is due … Tuesday.”", quotes=(span,))
+    false = Draft("Ann: “The report is late.”", quotes=(span,))
+    assert [s.verdict for s in ground(talk, [true, false])] == ["quoted", "unverified"]
+    for place in (EvidenceSpan(0, 0, 30), EvidenceSpan(2, 0, 1), EvidenceSpan(1, 3, 3)):
+        with pytest.raises(DataError, match="which the dialogue does not have"):
+            ground(talk, [Draft("Tea", quotes=(place,))])
+
+
+def test_a_verifier_says_what_a_summary_may_hold() -> None:
+    class Sure:
+        name = "sure"
+
+        def verify(self, dialogue: Dialogue, statements: list) -> list[Judgement]:
+            return [Judgement("great")] * len(statements)
+
+    with pytest.raises(DataError, match="verifier 'sure' says 'great', which is no verdict"):
+        ground(TALKS["lunch"], [Draft("Lunch is at noon.", (0,))], Sure())

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from dialogist.errors import DataError
 from dialogist.language.roles import PROFILED_ROLES, role_of
+from dialogist.language.tokens import words_in
 from dialogist.plain_text import quotation
 from dialogist.records import (
     PROFILE_PREFIX,
     Dialogue,
     Draft,
+    EvidenceSpan,
     Statement,
     Unsupported,
     Utterance,
@@ -27,6 +30,7 @@ NO_ANSWER = "no usable answer"
 """In the reason where a verifier could judge nothing."""
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that steer a terminal, and halves of characters, which no file can hold."""
+_ROLES = ("agent", "customer", "clinician", "patient")  # behind names that say nothing
 _QUOTED_LINES = 2
 """Utterances that take the place of a statement."""
 
@@ -39,6 +43,9 @@ def ground(
     Drafts that quote keep their places and need no verdict. Of all others the evidence is looked
     for, first in the lines that they cite. ``verifier`` judges them by it, all of a dialogue at
     once; before that a number or name that nobody said contradicts them, and nothing else here.
+
+    Raises:
+        DataError: a quote is of no place of the dialogue, or ``verifier`` says what is no verdict.
     """
     statements = []
     for draft in drafts:
@@ -46,7 +53,8 @@ def ground(
         if not text:
             continue
         evidence = draft.quotes
-        if not evidence:
+        is_quote = bool(evidence) and _has_words_of(dialogue, text, evidence)
+        if not is_quote:
             from dialogist.grounding.evidence import find_evidence
 
             evidence = find_evidence(dialogue, text, draft.lines)
@@ -55,7 +63,7 @@ def ground(
                 text,
                 section=draft.section,
                 evidence=evidence,
-                verdict="quoted" if draft.quotes else "doubtful",
+                verdict="quoted" if is_quote else "doubtful",
                 importance=draft.importance,
                 owner=draft.owner,
                 deadline=draft.deadline,
@@ -64,6 +72,19 @@ def ground(
     if any(statement.verdict != "quoted" for statement in statements):
         statements = _judged(dialogue, statements, verifier)
     return list(_placed(dialogue, statements))
+
+
+def _has_words_of(dialogue: Dialogue, text: str, spans: Sequence[EvidenceSpan]) -> bool:
+    """Whether a text says nothing but the words of some places, and who speaks there."""
+    said = [*_ROLES]
+    for span in spans:
+        in_dialogue = 0 <= span.utterance < len(dialogue.utterances)
+        utterance = dialogue.utterances[span.utterance] if in_dialogue else Utterance("", "")
+        if not 0 <= span.start < span.end <= len(utterance.text):
+            place = f"characters {span.start} to {span.end} of utterance {span.utterance + 1}"
+            raise DataError(f"the writer quotes {place}, which the dialogue does not have")
+        said += [utterance.speaker, utterance.text[span.start : span.end]]
+    return set(words_in(text)) <= set(words_in(_NO_TEXT.sub(" ", " ".join(said))))
 
 
 def _judged(
@@ -79,6 +100,8 @@ def _judged(
     if verifier is not None and open_:
         asked = verifier.verify(dialogue, [statements[n] for n in open_])
         judgements = dict(zip(open_, asked, strict=True))
+        if wrong := {str(one.verdict) for one in asked} - {"None", *get_args(Verdict)}:
+            raise DataError(f"verifier '{verifier.name}' says '{min(wrong)}', which is no verdict")
     judged = []
     for n, statement in enumerate(statements):
         if statement.verdict != "quoted":

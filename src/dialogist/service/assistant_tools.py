@@ -46,7 +46,7 @@ from dialogist.service.settings import Settings
 from dialogist.service.work_queue import WorkQueue
 from dialogist.summarizer import Result, Summarizer
 from dialogist.writers import open_verifier
-from dialogist.writers.answers import drafts_of
+from dialogist.writers.answers import drafts_written
 
 T = TypeVar("T")
 LOGGER = logging.getLogger("dialogist")
@@ -74,7 +74,7 @@ class _Given:
     name, licence, language, at_once = "given", "", "", 1
 
     def write(self, dialogue: Dialogue, form: Form | None, _: SummaryOptions) -> WriterOutput:
-        return WriterOutput(tuple(drafts_of(self.summary, len(dialogue.utterances), [])))
+        return WriterOutput(tuple(drafts_written(self.summary, len(dialogue.utterances))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dialogist.language.tokens import split_sentences
@@ -18,7 +19,8 @@ _DECLINES = re.compile(
     r"i(?: am|['’]m) (?:not able|unable)|i (?:won['’]t|will not) be able)\b",
     re.IGNORECASE,
 )
-_LONGEST, _MOST = 2_000, 200  # characters of a statement, statements of an answer
+_LONGEST, _MOST = 2_000, 200  # characters of a statement, statements of a model's answer
+_HEADING = 3  # words of a line that says nothing itself: "Next steps:"
 _LONGEST_RANGE = 40  # lines
 
 
@@ -70,17 +72,35 @@ def drafts_of(content: str, lines: int, sections: Iterable[str] = ()) -> list[Dr
     ]
     if not objects and (lists or content[:1] in "{[" or content.startswith("```")):
         return []  # JSON of another kind, or without a statement: no text to be read
+    drafts = _drafts(objects or [content], lines, titles, is_answer=True)
+    return [replace(draft, text=draft.text[:_LONGEST]) for draft in drafts][:_MOST]
+
+
+def drafts_written(
+    summary: str | Sequence[Any], lines: int, sections: Iterable[str] = ()
+) -> list[Draft]:
+    """All statements of a summary that somebody wrote: of a text its sentences, else texts and
+    objects as in `drafts_of`. Nothing is taken for a thought or for talk around it."""
+    titles = {title.casefold(): title for title in sections}
+    return _drafts([summary] if isinstance(summary, str) else summary, lines, titles)
+
+
+def _drafts(
+    parts: Iterable[Any], lines: int, titles: Mapping[str, str], is_answer: bool = False
+) -> list[Draft]:
     drafts: list[Draft] = []
-    for one in objects or [content]:
-        is_object = isinstance(one, dict)
-        drafts += [_draft(one, lines, titles)] if is_object else _in_text(one, lines, titles)
-    return [draft for draft in drafts if any(map(str.isalnum, draft.text))][:_MOST]
+    for part in parts:
+        if isinstance(part, dict):
+            drafts.append(_draft(part, lines, titles))
+        else:
+            drafts += _in_text(part, lines, titles, is_answer)
+    return [draft for draft in drafts if any(map(str.isalnum, draft.text))]
 
 
 def _draft(value: Mapping[str, Any], lines: int, titles: Mapping[str, str]) -> Draft:
     def words(key: str) -> str:
         text = value.get(key)
-        return printable(text)[:_LONGEST] if isinstance(text, str) else ""
+        return printable(text) if isinstance(text, str) else ""
 
     section, names = words("section"), ("text", "statement", "sentence", "content", "summary")
     return Draft(
@@ -109,7 +129,9 @@ def _lines(numbers: Iterable[int], lines: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(n - 1 for n in numbers if 0 < n <= lines))
 
 
-def _in_text(content: Any, lines: int, titles: Mapping[str, str]) -> Iterator[Draft]:
+def _in_text(
+    content: Any, lines: int, titles: Mapping[str, str], is_answer: bool
+) -> Iterator[Draft]:
     section = ""
     for line in content.splitlines() if isinstance(content, str) else ():
         line = printable(line).strip("#* ")
@@ -118,11 +140,12 @@ def _in_text(content: Any, lines: int, titles: Mapping[str, str]) -> Iterator[Dr
         if heading.casefold() in titles and (colon or not rest):
             section, line = titles[heading.casefold()], rest.strip("* ")
         line = _BULLET.sub("", line)
-        if line.rstrip().endswith(":") and len(line) < 80:
+        is_brief = len(line) < 80 if is_answer else len(line.split()) <= _HEADING
+        if line.rstrip().endswith(":") and is_brief:
             continue  # "Here is the summary:"
         for text in split_sentences(line):
             numbers: list[int] = []
             for match in _CITED.finditer(text):
                 numbers += numbers_in(match[1])
-            text = _CITED.sub("", text).strip(" *")[:_LONGEST]
+            text = _CITED.sub("", text).strip(" *")
             yield Draft(text, _lines(numbers, lines), section)

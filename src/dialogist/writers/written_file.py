@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, SummaryOptions, WriterOutput
-from dialogist.writers.answers import drafts_of
+from dialogist.writers.answers import drafts_written
 
 if TYPE_CHECKING:
     from dialogist.forms.form_file import Form
@@ -36,7 +36,7 @@ class WrittenFile:
             UsageError: a line is no summary; names the line.
         """
         self.name = f"file:{Path(path).name}"
-        self._by_id: dict[str, str] = {}
+        self._by_id: dict[str, str | list[Any]] = {}
         self.ids = self._by_id.keys()
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
@@ -70,11 +70,11 @@ class WrittenFile:
         if summary is None:
             raise DataError(f"{self.name} holds no summary of {dialogue.id!r}")
         titles = [section.title for section in form.sections] if form is not None else []
-        return WriterOutput(tuple(drafts_of(summary, len(dialogue.utterances), titles)))
+        return WriterOutput(tuple(drafts_written(summary, len(dialogue.utterances), titles)))
 
 
-def _record(line: str, place: str) -> tuple[str, str]:
-    """The id of a line, and its summary in the form of a model's answer."""
+def _record(line: str, place: str) -> tuple[str, str | list[Any]]:
+    """The id of a line, and its summary: a text, or statements."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def _record(line: str, place: str) -> tuple[str, str]:
     id_ = next((str(values[key]) for key in _IDS if isinstance(values.get(key), str | int)), "")
     statements = next((values[k] for k in _STATEMENTS if isinstance(values.get(k), list)), None)
     if statements:
-        return id_, json.dumps({"statements": list(_objects(statements, values))})
+        return id_, list(_objects(statements, values))
     text = next((values[key] for key in _TEXTS if isinstance(values.get(key), str)), None)
     if text is None:
         raise UsageError(
