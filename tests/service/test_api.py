@@ -134,6 +134,8 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({**CALL, "options": {"speakers": {"Ann": ""}}}, "invalid_options"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
+        ({**CALL, "mask": "input"}, "invalid_options"),
+        ({**CALL, "words": 20}, "invalid_options"),
     ],
 )
 def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):

@@ -99,6 +99,16 @@ def options_of(values: object) -> Options:
     return checked_values(Options, values, "invalid_options", "options: ")
 
 
+def options_beside(record: JSON, common: object = None) -> Options:
+    """The options that stand beside a dialogue; they count before those of its whole batch."""
+    values = record if isinstance(record, dict) else {}
+    for name in QUERY:  # other programs have lists and objects under some of these names
+        if isinstance(values.get(name), str | int | float):
+            raise Problem("invalid_options", f"{name} stands in 'options'")
+    own = options_of(values.get("options", {})).model_dump(exclude_unset=True)
+    return options_of({} if common is None else common).model_copy(update=own)
+
+
 def checked_values(
     model: type[ConfigT], values: object, code: str = "bad_request", place: str = ""
 ) -> ConfigT:
