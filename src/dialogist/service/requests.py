@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, TypeVar
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
@@ -35,7 +35,7 @@ from dialogist.records import (
 from dialogist.service.problems import Problem
 from dialogist.summarizer import Result, Summarizer
 
-ConfigT = TypeVar("ConfigT", bound=Config)
+ConfigT = TypeVar("ConfigT", bound=BaseModel)
 
 RESERVED = ("options", "timeout_ms", "review")
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
