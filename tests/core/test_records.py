@@ -219,6 +219,10 @@ def test_what_goes_between_processes_comes_back(value: object) -> None:
         assert str(again) == str(value)
 
 
+def test_a_shell_completes_all_names() -> None:
+    assert {*dialogist.__all__} <= {*dir(dialogist)}
+
+
 def test_a_file_of_no_possible_name_cannot_be_read() -> None:
     with pytest.raises(DataError, match="cannot be read"):
         list(dialogist.read_dialogues("\0"))

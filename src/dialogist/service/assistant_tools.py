@@ -249,7 +249,7 @@ def mcp_server(tools: AssistantTools) -> MCPServer[Any]:
         instructions=_ABOUT,
         version=__version__,
         log_level="CRITICAL",  # what it logs of failures may hold content; ours does not
-        tools=[*map(_strict, (tools.read, tools.summarize, tools.verify, tools.mask))],
+        tools=[_strict(f) for f in (tools.read, tools.summarize, tools.verify, tools.mask)],
     )
 
 
