@@ -52,3 +52,6 @@ else:  # a type checker must not take any name for one of ours
         if name in _LAZY:
             return getattr(import_module(_LAZY[name]), name)
         raise AttributeError(f"module 'dialogist' has no attribute '{name}'")
+
+    def __dir__():
+        return sorted({*globals(), *_LAZY})

@@ -4,6 +4,7 @@ Each configuration class lives beside the code it configures and inherits from `
 composes them. Unknown keys are errors that name the nearest valid key.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -122,12 +123,12 @@ def find_file(what: str, name_or_path: str | Path, bundled: Mapping[str, Path]) 
         ConfigError: there is none; names the nearest.
     """
     path, name = Path(name_or_path), str(name_or_path)
-    if path.is_file():
+    if os.path.isfile(path):  # of any name: `Path.is_file` fails of some
         return path
     if name in bundled:
         return bundled[name]
     raise ConfigError(
-        f"{what} '{name}': no such file and no {what.split()[-1]} of that name"
+        f"{what} '{name:.200}': no such file and no {what.split()[-1]} of that name"
         f"{nearest(name, bundled)} (there are: {', '.join(bundled)})"
     )
 

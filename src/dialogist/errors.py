@@ -59,7 +59,11 @@ class MissingExtraError(DialogistError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: {how_to_install(extra)}")
+        super().__init__(feature, extra)  # both, so that it can be pickled
+
+    def __str__(self) -> str:
+        feature, extra = self.args
+        return f"{feature} needs an extra: {how_to_install(extra)}"
 
 
 @contextmanager

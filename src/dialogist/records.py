@@ -5,6 +5,7 @@ reader -> Dialogue -writer-> WriterOutput (drafts) -ground-> Statement -> Summar
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -56,8 +57,9 @@ class Utterance:
         for name in ("start", "end"):
             value = getattr(self, name)
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (is_number and math.isfinite(value)):
-                raise UsageError(f"Utterance: {name} must be seconds, not {value!r:.40}")
+            if value is not None and not (is_number and abs(value) <= sys.float_info.max):
+                shown = repr(value)[:40] if isinstance(value, str | float) else type(value).__name__
+                raise UsageError(f"Utterance: {name} must be seconds, not {shown}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,18 @@ class Dialogue:
         return tuple(dict.fromkeys(u.speaker for u in self.utterances if u.speaker))
 
 
+def check_kind(what: str, value: object, wanted: str, *kinds: type) -> None:
+    """Refuse what a caller gave of another kind.
+
+    Raises:
+        UsageError: it is none of ``kinds``; says what is ``wanted``.
+    """
+    if not isinstance(value, kinds):
+        raise UsageError(f"{what} must be {wanted}, not {type(value).__name__}")
+
+
 def _check_text(what: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise UsageError(f"{what} must be text, not {type(value).__name__}")
+    check_kind(what, value, "text", str)
 
 
 def title_of_field(name: str) -> str:
@@ -481,6 +492,9 @@ class SummaryOptions:
             if getattr(self, name) not in values:
                 shown = ", ".join(map(str, values))
                 raise UsageError(f"{name} must be one of {shown}, not {getattr(self, name)!r}")
+        check_kind("names", self.names, "a dict of new names by old ones", Mapping)
+        for name in (*self.names, *self.names.values()):
+            _check_text("names: each name", name)
         if len(set(self.names.values())) < len(self.names):
             raise UsageError("names: two people cannot both be called the same")
         if self.words is not None and (type(self.words) is not int or self.words < 1):
@@ -489,6 +503,16 @@ class SummaryOptions:
             raise UsageError(f"focus must be a speaker's name, not {self.focus!r}")
         if self.mask is None and self.mask_names != "none":
             raise UsageError("mask_names has an effect with mask only")
+
+    @classmethod
+    def chosen(cls, options: "SummaryOptions | None", **changes: object) -> "SummaryOptions":
+        """Somebody's options, or those that hold without them, with some values changed.
+
+        Raises:
+            UsageError: these are no options, there is no such option, or a value is wrong.
+        """
+        check_kind("options", options, "SummaryOptions (or length='short')", cls, type(None))
+        return (options or cls()).changed(**changes)
 
     def changed(self, **changes: object) -> "SummaryOptions":
         """The same with some values changed.

@@ -29,6 +29,8 @@ from dialogist.records import (
     SummaryOptions,
     Utterance,
     Warning,
+    WriterOutput,
+    check_kind,
     to_json,
 )
 from dialogist.writers import DRAFTED, SENT, Writer, open_verifier, open_writer
@@ -107,15 +109,20 @@ class Summarizer:
             ConfigError: the form is at fault; names the line.
         """
         self.writer = open_writer(writer) if isinstance(writer, str) else writer
+        _check_plugin("writer", self.writer, "write", name=str, licence=str, language=str)
+        check_kind("writer: at_once", getattr(self.writer, "at_once", None), "a number", int)
         if verifier == "auto" and self.writer.name == "highlights":
             verifier = None  # its quotes are no claims
         elif isinstance(verifier, str):
             verifier = open_verifier(verifier, self.writer)
+        if verifier is not None:
+            _check_plugin("verifier", verifier, "verify")
         self.verifier: Verifier | None = verifier
-        if isinstance(form, str | Path):
-            from dialogist.forms.form_file import load_form  # takes a while to load
+        if form is not None:
+            from dialogist.forms.form_file import Form, load_form  # takes a while to load
 
-            form = load_form(form)
+            form = load_form(form) if isinstance(form, str | Path) else form
+            check_kind("form", form, "a Form, a name or a path", Form)
         self.form: Form | None = form
         asked = (getattr(asker, "chat", None) for asker in (self.writer, self.verifier))
         self.chats: list[Any] = [chat for chat in asked if chat is not None]
@@ -162,7 +169,7 @@ class Summarizer:
         **changes: object,
     ) -> Iterator[Result]:
         """`stream` with what evidence lies in and the filled forms."""
-        chosen = (options or SummaryOptions()).changed(**changes)
+        chosen = SummaryOptions.chosen(options, **changes)
         if isinstance(dialogues, Dialogue | str) or not isinstance(dialogues, Iterable):
             kind = type(dialogues).__name__
             raise UsageError(f"{kind} where a list of dialogues is wanted: summarize([dialogue])")
@@ -264,6 +271,7 @@ class Summarizer:
             DRAFTED.set(tell)
         begin = time.perf_counter()
         written = self.writer.write(dialogue, self.form, options)
+        check_kind(f"{self.writer.name}: what it writes", written, "a WriterOutput", WriterOutput)
         wrote = time.perf_counter()
         statements = ground(dialogue, written.drafts, self.verifier)
         count = len(statements)
@@ -298,6 +306,15 @@ class Summarizer:
             summary = replace(summary, statements=bare)
             filled = filled.without_evidence() if filled is not None else None
         return Result(replace(summary, timings=timings), dialogue, filled, notes)
+
+
+def _check_plugin(what: str, given: object, does: str, **has: type) -> None:
+    """Refuse what is no writer or verifier, such as its class."""
+    if isinstance(given, type) or not callable(getattr(given, does, None)):
+        shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise UsageError(f"{what}: give one that can {does}, not {shown}")
+    for name, kind in has.items():
+        check_kind(f"{what}: {name}", getattr(given, name, None), "text", kind)
 
 
 def _renamed(
@@ -504,7 +521,8 @@ class Session:
         **changes: object,
     ) -> None:
         self._summarizer, self._id, self._profile = summarizer, id, profile or {}
-        self._options = (options or SummaryOptions()).changed(**changes)
+        check_kind("Session: summarizer", summarizer, "a Summarizer", Summarizer)
+        self._options = SummaryOptions.chosen(options, **changes)
         self._utterances: list[Utterance] = []
         self._lock = Lock()
 

@@ -1,17 +1,21 @@
 """Records: what they take, and that their JSON comes back the same."""
 
+import copy
 import dataclasses
+import io
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 from bench.summary_schema import summary_schema
+from tests.core.writers import Scripted
 
 import dialogist
 from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
-from dialogist.errors import DataError, UsageError
+from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.records import Coverage, EvidenceSpan, Statement, Warning
 
 SPAN = EvidenceSpan(0, 0, 4, 0.5)
@@ -142,6 +146,13 @@ def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
     assert "cache" not in repr(dialogue)
 
 
+class NoTruth:
+    """As a table of pandas."""
+
+    def __bool__(self) -> bool:
+        raise ValueError
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -169,6 +180,27 @@ def test_what_is_cached_is_no_part_of_a_dialogue() -> None:
         lambda: SummaryOptions(focus=3),
         lambda: SummaryOptions(mask_names="all"),
         lambda: SummaryOptions(names={"Ann": "Cy", "Bo": "Cy"}),
+        lambda: SummaryOptions(names=None),
+        lambda: SummaryOptions(names=[("Ann", "Cy")]),
+        lambda: SummaryOptions(names={"Ann": ["x"]}),
+        lambda: Utterance("Ann", "Hi", start=10**400),
+        lambda: Summarizer().summarize([TALK], "short"),
+        lambda: Summarizer().summarize([TALK], {"length": "short"}),
+        lambda: Summarizer(None),
+        lambda: Summarizer(b"highlights"),
+        lambda: Summarizer(Scripted),
+        lambda: Summarizer(Scripted(list, at_once="2")),
+        lambda: Summarizer(Scripted(list, name=None)),
+        lambda: Summarizer("highlights", 5),
+        lambda: Summarizer(form=5),
+        lambda: Summarizer(form={"name": "x"}),
+        lambda: Summarizer(form="a" * 5000),
+        lambda: Session("highlights"),
+        lambda: dialogist.read_dialogues(io.StringIO("Ann: Hi")),
+        lambda: dialogist.read_dialogues(NoTruth()),
+        lambda: dialogist.read_dialogues("a.jsonl", "jsonl"),
+        lambda: dialogist.ReadOptions(format=None),
+        lambda: dialogist.ReadOptions(where="a=b"),
     ],
 )
 def test_a_wrong_argument_is_a_usage_error(wrong: Callable[[], object]) -> None:
@@ -176,6 +208,24 @@ def test_a_wrong_argument_is_a_usage_error(wrong: Callable[[], object]) -> None:
         wrong()
     assert isinstance(caught.value, dialogist.DialogistError)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value", [MissingExtraError("A table", "scale"), dialogist.ReadOptions(format="jsonl")]
+)
+def test_what_goes_between_processes_comes_back(value: object) -> None:
+    for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+        assert repr(again) == repr(value)
+        assert str(again) == str(value)
+
+
+def test_a_shell_completes_all_names() -> None:
+    assert {*dialogist.__all__} <= {*dir(dialogist)}
+
+
+def test_a_file_of_no_possible_name_cannot_be_read() -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        list(dialogist.read_dialogues("\0"))
 
 
 PUBLISHED = Path(dialogist.__file__).parent / "assets" / "summary.schema.json"

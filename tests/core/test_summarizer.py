@@ -129,6 +129,13 @@ def test_what_goes_wrong_is_told_and_logged_with_masks(
     assert "KeyError: 'Jo'" not in caplog.text
 
 
+def test_a_writer_that_gives_something_else_is_named() -> None:
+    writer = Scripted(list)
+    writer.write = lambda *_: ["a text"]
+    [summary] = Summarizer(writer).summarize([CALL])
+    assert summary.reason == "scripted: what it writes must be a WriterOutput, not list"
+
+
 def test_a_writer_that_can_do_nothing_ends_the_run() -> None:
     def drafts(dialogue: Dialogue) -> list[Draft]:
         raise ModelError("the key is refused")

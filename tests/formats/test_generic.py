@@ -65,6 +65,8 @@ def test_one_object_and_an_array(read):
     assert [d.id for d in read(json.dumps(record, indent=2), "one.json")] == ["one"]
     array = json.dumps([record, record], indent=1)
     assert [d.id for d in read(array, "two.json")] == ["two:2", "two:10"]
+    array = json.dumps([record, record, {"id": "7", **record}, record])
+    assert [d.id for d in read(array, "two.json")] == ["two:1", "two:1.2", "7", "two:1.3"]
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({**CALL, "options": {"speakers": {"Ann": ""}}}, "invalid_options"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
+        ({**CALL, "mask": "input"}, "invalid_options"),
+        ({**CALL, "words": 20}, "invalid_options"),
     ],
 )
 def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
@@ -152,7 +154,9 @@ def test_fields_of_a_profile_that_cannot_be_read_are_told(engine):
 def test_the_description_names_each_route_and_refers_to_what_it_has(engine):
     [reply] = get(engine, "/openapi.json")
     paths, known = reply.json()["paths"], reply.json()["components"]["schemas"]
-    routes = {(route.path, *map(str.lower, route.methods)) for route in api.router.routes}
+    routes = {
+        (route.path, *map(str.lower, route.methods - {"HEAD"})) for route in api.router.routes
+    }
     assert {(path, method) for path, methods in paths.items() for method in methods} == routes
     refs = set(reply.text.split('"#/components/schemas/')[1:])
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
@@ -161,7 +165,21 @@ def test_the_description_names_each_route_and_refers_to_what_it_has(engine):
 def test_a_method_that_a_route_does_not_have(engine):
     with asking(engine) as client:
         reply = client.delete("/v1/forms")
-    assert (reply.status_code, reply.headers["Allow"]) == (405, "GET, POST")
+    assert (reply.status_code, reply.headers["Allow"]) == (405, "GET, HEAD, POST")
+
+
+def test_a_head_is_that_of_a_get(engine):
+    with asking(engine) as client:
+        for path in ("/healthz", "/readyz", "/v1/forms", "/login"):
+            head, got = client.head(path), client.get(path)
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["Content-Length"] == str(len(got.content))
+
+
+def test_a_query_that_a_route_does_not_have_is_told_what_it_has(engine):
+    [reply] = get(engine, "/v1/reviews?status=zz")
+    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_options")
+    assert "use only state, search, " in reply.json()["detail"]
 
 
 def test_lines_of_a_batch_and_their_options_are_described():

@@ -64,6 +64,8 @@ def test_the_tools_answer_on_stdio():
     )
     assert [tool.name for tool in tools] == ["read", "summarize", "verify", "mask"]
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+    assert not any("  " in tool.description for tool in tools)
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
     read, formed, masked_summary, verified, masked = map(told, results)
     assert read["speakers"] == ["Ann Lee", "Bo"]
     assert read["turns"][1]["number"] == 2
@@ -73,6 +75,7 @@ def test_the_tools_answer_on_stdio():
     assert "0199" not in json.dumps(masked_summary)
     verdicts = [one["verdict"] for one in verified["statements"]]
     assert len(verdicts) == 3
+    assert verified["warnings"] == []
     assert verdicts[2] in ("contradicted", "doubtful")
     assert "[PHONE_1]" in masked["transcript"]
     assert masked["masked"]["PHONE"] == 1
@@ -83,7 +86,10 @@ def test_the_tools_answer_on_stdio():
     ("name", "values", "settings", "line"),
     [
         ("read", {"transcript": "nothing"}, {}, "begin each turn with its speaker"),
-        ("read", {"transcript": 7}, {}, "transcript"),
+        ("read", {"transcript": [7411]}, {}, "transcript: Input should be a valid string."),
+        ("read", {}, {}, "transcript: Field required."),
+        ("summarize", {"transcript": TALK, "mask": "high"}, {}, "use only transcript, length"),
+        ("summarize", {"transcript": TALK, "length": "7411"}, {}, "length: Input should be"),
         ("read", {"transcript": TALK * 500}, {"deadline_seconds": 0.001}, "deadline has passed"),
         ("summarize", {"transcript": TALK, "form": "no"}, {}, "use one of call, "),
         ("summarize", {"transcript": TALK, "focus": "Al"}, {}, "focus or speakers name nobody"),
@@ -102,7 +108,9 @@ def test_what_cannot_be_done_is_told_in_a_line(name, values, settings, line):
 
     result = asyncio.run(conversation())
     assert result.is_error
-    assert line in result.content[0].text
+    [text] = (part.text for part in result.content)
+    assert line in text
+    assert not any(other in text for other in ("7411", "\n", "http", "GET"))
 
 
 def test_nothing_but_the_protocol_is_on_stdout():

@@ -164,6 +164,25 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
     assert all(row.dialogue is None for row in rows_of(engine, tables.items))
 
 
+def test_options_of_a_dialogue_count_before_those_of_its_batch(engine):
+    dialogues = [
+        {**CALL, "options": {"mask": "input"}},
+        {**CALL, "options": {"form": "meeting"}},
+        *({**CALL, **more} for more in ({"options": {"no": 1}}, {"mask": "input"})),
+        *({**CALL, **more} for more in ({"timeout_ms": 0}, {"review": True})),
+        {**CALL, "words": [{"word": "My"}], "topic": "order"},
+    ]
+    with asking(engine) as client:
+        body = {"dialogues": dialogues, "options": {"template": "call"}}
+        reply = client.post("/v1/batches", json=body)
+        _, (masked, formed, *refused, other) = finished(client, reply.headers["Location"])
+    assert "010 0199" not in json.dumps(masked)
+    assert "[PHONE_1]" in json.dumps(masked)
+    assert [one["filled"]["form"] for one in (masked, formed, other)] == ["call", "meeting", "call"]
+    assert {one["error"]["code"] for one in refused} == {"invalid_options"}
+    assert refused[1]["error"]["detail"] == "mask stands in 'options'"
+
+
 def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
     lines = [json.dumps({**CALL, "id": "0"}), '{"id": "1", ', "", json.dumps({**CALL, "id": "2"})]
     with asking(engine) as client:

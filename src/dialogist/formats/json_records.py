@@ -5,6 +5,7 @@ import json
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -206,7 +207,11 @@ class JsonValue(NamedTuple):
 def convert_records(
     values: Iterator[JsonValue], source: Source, convert: Convert, report: ProblemReporter
 ) -> Iterator[Dialogue]:
-    """Convert each record; what cannot be converted is reported and left out."""
+    """Convert each record; what cannot be converted is reported and left out.
+
+    One without an id has that of its line; on the same line ``:1`` is followed by ``:1.2``.
+    """
+    nameless: Counter[int] = Counter()
     for line, value, alone, _ in values:
         try:
             if not isinstance(value, dict):
@@ -216,7 +221,9 @@ def convert_records(
             report(line, str(error))
             continue
         if dialogue is not None:
-            place = source.stem if alone else f"{source.stem}:{line}"
+            nameless[line] += not dialogue.id
+            more = f".{nameless[line]}" if nameless[line] > 1 else ""
+            place = source.stem if alone else f"{source.stem}:{line}{more}"
             yield replace(dialogue, id=dialogue.id or place)
 
 

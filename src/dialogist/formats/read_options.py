@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from dialogist.errors import DataError, UsageError, nearest
@@ -13,7 +12,7 @@ from dialogist.formats.moments import line_patterns
 from dialogist.formats.source import Source
 from dialogist.formats.speaker_lines import HEADER_WORDS
 from dialogist.language.tokens import counted
-from dialogist.records import JSON, Dialogue, ReadReport
+from dialogist.records import JSON, Dialogue, ReadReport, check_kind
 
 _MISSING = object()
 INTERNAL_NOTES = "internal notes"
@@ -109,7 +108,7 @@ class ReadOptions:
 
     format: str = "auto"
     strict: bool = False
-    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     encoding: str = ""
     where: tuple[Condition, ...] = ()
     one_dialogue: bool = False
@@ -117,6 +116,11 @@ class ReadOptions:
     internal_notes: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("format", "encoding"):
+            check_kind(f"ReadOptions: {name}", getattr(self, name), "text", str)
+        check_kind("ReadOptions: columns", self.columns, "a dict", Mapping)
+        for condition in self.where:
+            check_kind("ReadOptions: where", condition, "Conditions", Condition)
         for name in self.columns:
             if name not in COLUMNS:
                 hint = f" (one of {', '.join(COLUMNS)}){nearest(name, COLUMNS)}"

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from io import TextIOBase
 from itertools import groupby
 from pathlib import Path
 from pkgutil import resolve_name
@@ -29,7 +30,7 @@ from dialogist.formats.speaker_lines import has_speakers
 from dialogist.formats.transcripts import DIVIDER, TIMING, form_of, is_headed
 from dialogist.language.tokens import counted, listed
 from dialogist.plugins import plugin, plugin_names
-from dialogist.records import Dialogue
+from dialogist.records import Dialogue, check_kind
 
 PLUGINS = "dialogist.formats"
 """The entry points of functions that give further readers by name."""
@@ -103,9 +104,12 @@ def read_dialogues(
             with ``options.strict`` also at the first bad record. Some of it while it is read.
         UsageError: there is no such format or encoding, or no origin is given.
     """
+    check_kind("read_dialogues: options", options, "ReadOptions", ReadOptions, type(None))
     options = options or ReadOptions()
-    if not origin or not (isinstance(origin, str | Path) or hasattr(origin, "read")):
-        raise UsageError(f"read_dialogues: give a path or a binary stream, not {origin!r:.80}")
+    is_binary = hasattr(origin, "read") and not isinstance(origin, TextIOBase)
+    if origin == "" if isinstance(origin, str | Path) else not is_binary:
+        kind = "no name" if isinstance(origin, str) else type(origin).__name__
+        raise UsageError(f"read_dialogues: give a path or a binary stream, not {kind}")
     origin = Path(origin) if isinstance(origin, str) else origin
     if options.format not in ("auto", *READERS) and options.format not in (known := all_readers()):
         choices, hint = ", ".join(known), nearest(options.format, known)

@@ -197,8 +197,8 @@ class Source:
             self._fail(f"is a damaged gzip file: {error}")
         except UnicodeError as error:
             self._fail(f"is not in the encoding expected: {error}")
-        except OSError as error:
-            self._fail(f"cannot be read: {error.strerror or error}")
+        except (OSError, ValueError) as error:  # as of a name with a zero, or a closed stream
+            self._fail(f"cannot be read: {getattr(error, 'strerror', None) or error}")
 
     def _split(self) -> Iterator[bytes]:
         """Cut at LF, CR LF or CR; of a last line cut short by a failure nothing is kept."""

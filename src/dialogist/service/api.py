@@ -41,6 +41,7 @@ from dialogist.service.requests import (
     checked_values,
     dialogue_of,
     dialogue_of_text,
+    options_beside,
     options_of,
     timeout_of,
 )
@@ -144,7 +145,7 @@ def _read(
         record = guards.strict_json(body, depth)
         guards.query_of(query, ())
         values: dict[str, Any] = record if isinstance(record, dict) else {}
-        options = options_of(values.get("options", {}))
+        options = options_beside(record)
         dialogue = dialogue_of(record)
     elif kind == "text/plain":
         values = {**guards.query_of(query, (*QUERY, "id", "timeout_ms", "review"))}

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 from anyio import to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import Field
 from starlette.requests import Request
@@ -39,6 +40,7 @@ from dialogist.service.problems import Problem
 from dialogist.service.requests import (
     SummaryRequest,
     build_request,
+    checked_values,
     dialogue_of_text,
     options_of,
 )
@@ -191,7 +193,9 @@ def _verdicts(summary: str, dialogue: Dialogue) -> dict[str, Any]:
     judge = Summarizer(given, open_verifier("local", given))
     judged = judge.result(dialogue, SummaryOptions(unsupported="mark")).summary
     statements = [*map(_statement, judged.statements)]
-    return {"status": judged.status, "reason": judged.reason, "statements": statements}
+    warnings = [warning.message for warning in judged.warnings]
+    values = {"status": judged.status, "reason": judged.reason, "statements": statements}
+    return {**values, "warnings": warnings}
 
 
 def _statement(statement: Statement) -> dict[str, Any]:
@@ -217,18 +221,36 @@ def _masked(names: MaskedNames, level: MaskLevel, dialogue: Dialogue) -> dict[st
     return {"transcript": transcript_of(masked), "masked": dict(table.counts())}
 
 
+class _StrictTool(Tool):
+    """A tool that refuses arguments which it does not have, and says so without their values."""
+
+    async def run(self, arguments: dict[str, Any], *given: Any, **named: Any) -> Any:
+        wanted = self.fn_metadata
+        with _told():
+            checked_values(wanted.arg_model, wanted.pre_parse_json(arguments))
+        return await super().run(arguments, *given, **named)
+
+
+def _strict(function: Callable[..., Any]) -> Tool:
+    about = " ".join((function.__doc__ or "").split())
+    tool = _StrictTool.from_function(function, description=about, annotations=_READS)
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema()
+    return tool
+
+
 def mcp_server(tools: AssistantTools) -> MCPServer[Any]:
     """A server of the protocol with these tools."""
-    server: MCPServer[Any] = MCPServer(
+    return MCPServer(
         "dialogist",
         title="Dialogist",
         instructions=_ABOUT,
         version=__version__,
         log_level="CRITICAL",  # what it logs of failures may hold content; ours does not
+        tools=[_strict(f) for f in (tools.read, tools.summarize, tools.verify, tools.mask)],
     )
-    for tool in (tools.read, tools.summarize, tools.verify, tools.mask):
-        server.add_tool(tool, annotations=_READS)
-    return server
 
 
 class BearerGuard:

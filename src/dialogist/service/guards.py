@@ -310,8 +310,8 @@ def query_of(query: Iterable[tuple[str, str]], known: Sequence[str]) -> dict[str
     given: dict[str, str] = {}
     for name, value in query:
         if name not in known:
-            message = "an unknown query parameter; with a JSON body, options stand in its 'options'"
-            raise Problem("invalid_options", message)
+            fault = f"use only {', '.join(known)}" if known else "options stand in the body"
+            raise Problem("invalid_options", f"an unknown query parameter: {fault}")
         if name in given:
             raise Problem("invalid_options", f"{name} is given twice")
         if "\0" in value or "\ufffd" in value or _SURROGATE.search(value):

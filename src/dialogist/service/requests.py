@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, TypeVar
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError, UsageError
@@ -35,7 +35,7 @@ from dialogist.records import (
 from dialogist.service.problems import Problem
 from dialogist.summarizer import Result, Summarizer
 
-ConfigT = TypeVar("ConfigT", bound=Config)
+ConfigT = TypeVar("ConfigT", bound=BaseModel)
 
 RESERVED = ("options", "timeout_ms", "review")
 _FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
@@ -97,6 +97,16 @@ class SummaryRequest:
 def options_of(values: object) -> Options:
     """The options of a request."""
     return checked_values(Options, values, "invalid_options", "options: ")
+
+
+def options_beside(record: JSON, common: object = None) -> Options:
+    """The options that stand beside a dialogue; they count before those of its whole batch."""
+    values = record if isinstance(record, dict) else {}
+    for name in QUERY:  # other programs have lists and objects under some of these names
+        if isinstance(values.get(name), str | int | float):
+            raise Problem("invalid_options", f"{name} stands in 'options'")
+    own = options_of(values.get("options", {})).model_dump(exclude_unset=True)
+    return options_of({} if common is None else common).model_copy(update=own)
 
 
 def checked_values(

@@ -101,8 +101,10 @@ def create_app(
     app.add_middleware(Envelope, metrics=metrics, settings=settings)
     for kind in (Problem, HTTPException, RequestValidationError, *_STORE_IS_AWAY):
         app.add_exception_handler(kind, _refuse)
-    app.include_router(api.router)
-    app.include_router(page.router)
+    for router in (api.router, page.router):
+        for methods in (vars(route)["methods"] for route in router.routes):
+            methods.update({"HEAD"} if "GET" in methods else ())  # its body is not sent
+        app.include_router(router)
     if settings.oidc is not None:
         from dialogist.service import oidc  # of an extra
 

@@ -20,7 +20,13 @@ from dialogist.records import JSON
 from dialogist.service import tables
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import log_failure
-from dialogist.service.requests import SummaryRequest, build_request, dialogue_of, options_of
+from dialogist.service.requests import (
+    SummaryRequest,
+    build_request,
+    dialogue_of,
+    options_beside,
+    timeout_of,
+)
 from dialogist.service.settings import Settings
 from dialogist.service.work_queue import WorkQueue
 
@@ -148,7 +154,11 @@ def finish_item(engine: sa.Engine, item: Any, owner: str, values: dict[str, Any]
 
 
 def _read_item(dialogue: JSON, options: JSON) -> SummaryRequest:
-    return build_request(dialogue_of(dialogue), options_of(options))
+    chosen, given = options_beside(dialogue, options), dialogue_of(dialogue)
+    values = dialogue if isinstance(dialogue, dict) else {}
+    if values.get("review") is True:
+        raise Problem("invalid_options", "review: ask for it by /v1/summaries, not in a batch")
+    return build_request(given, chosen, timeout_of(values.get("timeout_ms")))
 
 
 class Runner:

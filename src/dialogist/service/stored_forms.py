@@ -63,8 +63,8 @@ def find_form(engine: sa.Engine | None, name: str | Form | None) -> Form | None:
     text = None if engine is None else _stored_text(engine, name)
     if text is None:
         names = ", ".join(bundled_forms())
-        detail = f"options: form: use one of {names}, or of your own (GET /v1/forms)"
-        raise Problem("invalid_options", detail)
+        own = "" if engine is None else ", or of your own (GET /v1/forms)"
+        raise Problem("invalid_options", f"options: form: use one of {names}{own}")
     return checked_form(text)
 
 
