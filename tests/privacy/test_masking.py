@@ -194,11 +194,11 @@ def test_chinese_names():
 
 
 def test_roles_and_masks_are_no_names():
-    said = tuple(
-        Utterance(name, "Hi.") for name in ("客服", "#Person1#", "Speaker 2", "+1 415-555-0132")
-    )
-    done, _ = mask_dialogue(Dialogue(said), SPEAKERS)
-    assert done.speakers == ("客服", "#Person1#", "Speaker 2", "[PHONE_1]")
+    roles = ("客服", "#Person1#", "Speaker 2", "Student", "HR", "Front desk", "Mother")
+    said = tuple(Utterance(name, "Hi.") for name in (*roles, "+1 415-555-0132"))
+    for privacy in (SPEAKERS, PEOPLE):
+        done, _ = mask_dialogue(Dialogue(said), privacy)
+        assert done.speakers == (*roles, "[PHONE_1]")
 
 
 def test_a_summary_has_the_masks_of_its_dialogue_and_new_ones():

@@ -14,7 +14,7 @@ from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
-from dialogist.privacy.persons import People
+from dialogist.privacy.persons import People, is_role
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 from dialogist.privacy.taggers import tagged_names, tagged_values
@@ -153,7 +153,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
             for start, end in tagged_values(text, before)
             if not moments.touches(start, end)
         )
-    if privacy.names in ("people", "all"):
+    if privacy.names in ("people", "all") and not is_role(text):
         spans += (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, before))
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
@@ -205,7 +205,7 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         return
     mentioned = list(people.mentions(text))
     yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
-    if privacy.names == "all" and has_names(text):
+    if privacy.names == "all" and has_names(text) and not is_role(text):
         # A part of a known person's name is somebody's, too.
         known = Stretches(mentioned)
         for name in name_mentions(text):

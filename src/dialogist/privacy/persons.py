@@ -29,8 +29,11 @@ _NOBODY = re.compile(
     r"[ _-]?\d{0,3}",
     re.I,
 )
+_ROLES = SERVING_WORDS | SERVED_WORDS | word_set(_NAMES["roles"])
+_LONE_ROLES = _ROLES | word_set(_NAMES["lone roles"])
+_BESIDE_ROLES = _LONE_ROLES | word_set(_NAMES["beside roles"])
 # What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = _TITLES | SERVING_WORDS | SERVED_WORDS | word_set(_NAMES["no parts"])
+_NO_PARTS = _TITLES | _ROLES | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
 _WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
@@ -39,12 +42,18 @@ _LONGEST = 6  # words of a name that are looked for together
 _MOST_PARTS = 5  # words of a name of which any may be left out
 
 
+def is_role(speaker: str) -> bool:
+    """Whether a speaker's name is a role or made of words for one: ``HR``, ``Front desk 2``."""
+    words = {*map(folded, _WORD.findall(speaker))}
+    return role_of(speaker) != "" or (words <= _BESIDE_ROLES and not words.isdisjoint(_LONE_ROLES))
+
+
 def is_person(speaker: str) -> bool:
     """Whether a speaker's name is one, not a role, a letter, a number or a mask (#Person1#)."""
     name = speaker.strip()
     return (
         any(map(str.isalpha, name))
-        and not role_of(name)
+        and not is_role(name)
         and not _TAGS.fullmatch(name)
         and not _NOBODY.fullmatch(name)
     )
