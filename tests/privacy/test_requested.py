@@ -128,6 +128,11 @@ NONE Your plate number, please? || OK.
 NONE Your order number? || I paid $4821.
 NONE Your name? || sorry
 NONE my name is not on it
+NONE I stopped Humira because of Crohn's, and Parkinson's runs in the family.
+NONE Has Zolbetumab or Zanofrex 5 mg helped your covid?
+NONE I paid Barclays for Photoshop.
+PERSON Tell Ms [[Parkinson]] about it.
+PERSON Thanks, I called [[Addison]]'s mother.
 NONE She said so
 NONE What is the error text? || It timed out after 30000 ms
 NONE What is it? || I asked for his file number—it's gone, {disfmarker} COVID-19

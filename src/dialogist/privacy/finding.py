@@ -14,7 +14,7 @@ from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
-from dialogist.privacy.persons import People, is_role
+from dialogist.privacy.persons import People, is_role, is_thing
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 from dialogist.privacy.taggers import tagged_names, tagged_values
@@ -161,7 +161,12 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for span in spans
         if span.kind not in privacy.kinds and span.kind not in (*_BY_LENGTH, "URL", PERSON)
     )
-    wanted = (span for span in spans if span.kind in privacy.kinds)
+    wanted = (
+        span
+        for span in spans
+        if span.kind in privacy.kinds
+        and not (span.kind == PERSON and is_thing(text, span.start, span.end))
+    )
     return FirstLook(
         entities,
         [s for s in wanted if s.kind not in _BY_LENGTH or not named.holds(s.start, s.end)],

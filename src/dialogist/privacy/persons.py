@@ -36,6 +36,19 @@ _BESIDE_ROLES = _LONE_ROLES | word_set(_NAMES["beside roles"])
 _NO_PARTS = _TITLES | _ROLES | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
 _WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
+# Medicines, illnesses called after people (with "'s" where the bare word is a name), firms.
+_THINGS = word_set(_NAMES["no people"])
+_MEDICINE = re.compile(
+    r"[a-z]{3,}(?:mab|vastatin|pril|olol|azole|cillin|m[yi]cin|sartan|gliptin|gliflozin|tinib"
+    r"|oxetine|azepam|parin|profen|tidine|cycline|prazole|glutide)"
+)
+_DOSE = re.compile(r" [0-9][0-9.,]* ?(?:mg|mcg|micrograms|milligrams|ml|units)(?![a-z])", re.I)
+_ILLNESS = re.compile(  # "had Addison's since May", but not "had Addison's mother in"
+    r"['’]s(?= (?:and|are|as|at|but|can|clinic|disease|does|for|has|if|in|is|last|medication|meds"
+    r"|nurse|or|patients?|runs|since|symptoms|syndrome|tablets|to|too|was|when|will|with)(?![a-z])"
+    r"|[^\w ]|\s*\Z)"
+)
+_TITLED_BEFORE = re.compile(r"(?<![A-Za-z])(?i:mr|mrs|ms|miss|mx|dr|prof)\.? \Z")
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
 _CLOSED = re.compile(r"\s*(?:[.,!?;:)]|\Z)")
 _LONGEST = 6  # words of a name that are looked for together
@@ -56,6 +69,18 @@ def is_person(speaker: str) -> bool:
         and not is_role(name)
         and not _TAGS.fullmatch(name)
         and not _NOBODY.fullmatch(name)
+    )
+
+
+def is_thing(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text that looks like a name is a medicine, an illness or a firm."""
+    if _TITLED_BEFORE.search(text[max(0, start - 12) : start]):
+        return False
+    ending = "'s" * (_ILLNESS.match(text, end) is not None)
+    words = _WORD.findall(folded(text[start:end].replace("’", "'") + ending))
+    return _DOSE.match(text, end) is not None or all(
+        not {word, word.removesuffix("'s")}.isdisjoint(_THINGS) or _MEDICINE.fullmatch(word)
+        for word in words
     )
 
 
