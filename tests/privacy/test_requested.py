@@ -87,6 +87,7 @@ NONE password of 8 characters
 SECRET logging in with [[bluehorse]] as password
 SECRET I got a text, it says [[482113]]
 SECRET text from you says [[4-8-2-1-1-3]]
+IP your address? || ipv6 is [[2001:db8:85a3::8a2e:370:7334]]
 SECRET I just got a text with [[482113]]
 CARD IMEI: [[35 209900 176148 1]]
 USERNAME My username is [[j_doe84]].
@@ -139,6 +140,11 @@ NONE What is it? || I asked for his file number—it's gone, {disfmarker} COVID-
 NONE I can watch it online? || There are Hackers or High Life
 NONE I'd like to order two cortados
 NONE Is the lamp model 2750-1604 dimmable?
+NONE The TV, model KDL-55W805C, costs less; it has an i7-12700K.
+NONE We get error code 503, exit code 137 and build 22621.3447.
+NONE Temperature 38.4, sats 96, respirations 18, a box of 77x147.
+NONE Order 2 of 5 came.
+NONE Press one, two, or three.
 CODE Ja? || [[sieben null drei, fünfundzwanzig]]
 CODE Oui ? || c'est [[zéro six, quarante-deux, neuf]]
 CODE ¿Diga? || el [[cuarenta y cuatro, diecinueve, cero seis]]
