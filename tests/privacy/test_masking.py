@@ -109,6 +109,32 @@ def test_the_turn_before_asks_for_it():
     assert restore_dialogue(done, table).utterances == turns
 
 
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        (
+            "Date of birth please? | 14/02/1990 | And your son's? | 2012-09-30 | And yours?"
+            " | 14 June 2014.",
+            "Date of birth please? | [BIRTH_DATE_1] | And your son's? | [BIRTH_DATE_2] | And yours?"
+            " | [BIRTH_DATE_3].",
+        ),
+        (
+            "Order number? | 48213 | Thanks. And the other one? | QX77",
+            "Order number? | [ORDER_1] | Thanks. And the other one? | [ORDER_2]",
+        ),
+        (
+            "Number? | oh seven | right | double nine | uh huh | 14 | ok | three two eight",
+            "Number? | [CODE_1] | right | [CODE_2] | uh huh | [CODE_3] | ok | [CODE_4]",
+        ),
+        ("How many? | 14 | ok | Two | And hers? | twenty", ""),
+    ],
+)
+def test_what_was_asked_before_goes_on(said, masked):
+    turns = tuple(Utterance("AB"[n % 2], text) for n, text in enumerate(said.split(" | ")))
+    done, _ = mask_dialogue(Dialogue(turns), USUAL)
+    assert " | ".join(u.text for u in done.utterances) == (masked or said)
+
+
 def test_a_mask_that_the_dialogue_spells_is_text():
     texts = ("Type [PHONE_1] here.", "Call 415-555-0132.")
     done, table = mask_texts(texts, USUAL)

@@ -82,6 +82,17 @@ def is_spoken(text: str) -> bool:
     return len(words) >= 3 and not is_counting(words)
 
 
+def is_digits(text: str) -> bool:
+    """Whether a text is nothing but some digits, in words or not: ``um, double nine``."""
+    words = re.findall(r"\w+", text[:80].lower())
+    digits = [word for word in words if word in _ENGLISH[:15] or word.isdigit()]
+    return (
+        len(text) <= 80
+        and {*words} - {*digits} <= {"um", "uh", "and", "then"}
+        and sum(len(digit) if digit.isdigit() else 1 for digit in digits) > 1
+    )
+
+
 def is_counting(words: list[str], digits: tuple[str, ...] = _ENGLISH[:10]) -> bool:
     """Whether words are digits that count up or down."""
     values = [digits.index(word) for word in words if word in digits]

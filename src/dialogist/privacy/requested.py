@@ -157,8 +157,10 @@ class Words:
         value = self.text[start:end]
         if _SHARE.fullmatch(value):
             return
-        if _TELLING.isdisjoint(match[group]) or (
-            len(_UNIT.findall(value)) >= _LEAST or sum(map(str.isalnum, value)) > _LEAST
+        if (
+            _TELLING.isdisjoint(match[group])
+            or "few" in match.re.groupindex
+            or (len(_UNIT.findall(value)) >= _LEAST or sum(map(str.isalnum, value)) > _LEAST)
         ):
             yield start, end
 
