@@ -89,7 +89,12 @@ SECRET I got a text, it says [[482113]]
 SECRET text from you says [[4-8-2-1-1-3]]
 IP your address? || ipv6 is [[2001:db8:85a3::8a2e:370:7334]]
 SECRET I just got a text with [[482113]]
-CARD IMEI: [[35 209900 176148 1]]
+DEVICE IMEI: [[35 209900 176148 1]]
+IP SSN? And your IP? || [[84.17.52.209]]
+DEVICE Your IP? || MAC [[3C:22:FB:9A:01:7E]]
+SECRET Your password? || api key [[sk-live-9fQ2hT7xLm3V]]
+IP IP? || [[84.17.52.209]]
+BIRTH_DATE Account number? || DOB [[22.8.2001]]
 USERNAME My username is [[j_doe84]].
 USERNAME gamertag [[bigfish12]] btw
 USERNAME login [[dustbunny]]

@@ -20,11 +20,14 @@ from dialogist.privacy.rules import entities_and_parts, plain_characters, reques
 from dialogist.privacy.taggers import tagged_names, tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
+_LABEL = re.compile(r"[^\W\d_]{2,}\W{1,3}")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 
 _VAGUE = (CODE, "ID")
 """Kinds that any other of the same characters says more than."""
+_OWN_FORM = ("IP", "DEVICE", "EMAIL", "BIRTH_DATE")
+"""Kinds that the form of a value tells, or the word beside it, whatever was asked."""
 _BY_LENGTH = (CODE, "NATIONAL_ID")
 
 
@@ -161,10 +164,15 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for span in spans
         if span.kind not in privacy.kinds and span.kind not in (*_BY_LENGTH, "URL", PERSON)
     )
+    own_form = {s.end: s.start for s in reversed(spans) if s.kind in _OWN_FORM}
     wanted = (
         span
         for span in spans
         if span.kind in privacy.kinds
+        and not (  # "DOB 22.8.2001", though an account was asked for: the label stays
+            span.kind not in _OWN_FORM
+            and _LABEL.fullmatch(text, span.start, own_form.get(span.end, span.start))
+        )
         and not (span.kind == PERSON and is_thing(text, span.start, span.end))
     )
     return FirstLook(
@@ -231,7 +239,10 @@ def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
             continue
         last = result[-1]
         is_telling = length > longest or (
-            length == longest and last.kind in _VAGUE and span.kind != CODE
+            length == longest
+            and (last.kind in _VAGUE or span.kind in _OWN_FORM)
+            and span.kind != CODE
+            and last.kind not in _OWN_FORM
         )
         kind = span.kind if is_telling else last.kind
         longest = max(longest, length)
