@@ -206,6 +206,12 @@ def test_a_changed_dialogue_is_not_restored():
         ),
         ("Ann (Agent)", "ann, the agent, ANN", "{0}, the agent, {0}"),
         ("J", "J is a letter", "J is a letter"),
+        ("Pat O'Neill", "Ms O’Neill, ONeill and the O'Neills", "Ms {0}, {0} and the {0}"),
+        ("Anne-Marie Duval", "Anne Marie, annemarie, Anne", "{0}, {0}, {0}"),
+        ("Anne Marie Duval", "Anne-Marie Duval", "{0}"),
+        ("José García", "Jose, jose GARCIA", "{0}, {0} {0}"),
+        ("Jose Garcia", "José García", "{0}"),
+        ("Abdul-Rahman bin Khalid", "Abdul is in the bin", "{0} is in the bin"),
     ],
 )
 def test_parts_of_a_speakers_name(speaker, said, expected):
