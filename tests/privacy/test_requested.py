@@ -51,6 +51,7 @@ def test_what_is_asked_for_is_masked(said, n):
 ASKED = """\
 SECRET Which key do you send? || [[ab12cd34ef]]
 SECRET Password? || [[hunter22]]
+SECRET Read me the temporary password. || [[capital Q, seven, lower case m, hash, nine]].
 SECRET And the memorable word? || it's [[pineapple]].
 SECRET Your password? || I have [[hunter22]] here
 USERNAME Your username? || it's [[dustbunny]]

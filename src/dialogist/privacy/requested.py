@@ -186,7 +186,7 @@ def _class(word: str, lists: Mapping[str, str]) -> str:
         if classes <= {"n", "m", "g", "l"}:
             return "u" if classes == {"l"} and len(parts) > 2 else "n"
     if low in FUNCTION_WORDS or low.split("'")[0] in FUNCTION_WORDS:
-        return "f" if len(word) > 1 or not word.isupper() else "l"
+        return "f" if len(word) > 1 or word in "aiur" else "l"
     if len(word) == 1 or (word.isupper() and len(word) <= 4 and word.isalpha()):
         return "l"
     if is_first_name(word) and word[0].isupper():
