@@ -188,7 +188,7 @@ class People:
         words = _WORD.findall(person)[: 2 * _LONGEST]
         nicknames = (n.capitalize() for n in NICKNAMES.get(folded(words[0]), ())) if words else ()
         nicknames = (n for n in nicknames if not may_be_word(n.lower()))
-        parts = [part for word in words if "-" in word for part in word.split("-")]
+        parts = [p for w in words if "-" in w for p in w.split("-") if p[:1].isupper()]
         pairs = [" ".join(words[:2])] * (len(words) > 2)
         together = _run_together(person)
         names = [person] if whole else [person, *words, *nicknames, *parts, *pairs, *together]
