@@ -109,6 +109,32 @@ def test_the_turn_before_asks_for_it():
     assert restore_dialogue(done, table).utterances == turns
 
 
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        (
+            "Date of birth please? | 14/02/1990 | And your son's? | 2012-09-30 | And yours?"
+            " | 14 June 2014.",
+            "Date of birth please? | [BIRTH_DATE_1] | And your son's? | [BIRTH_DATE_2] | And yours?"
+            " | [BIRTH_DATE_3].",
+        ),
+        (
+            "Order number? | 48213 | Thanks. And the other one? | QX77",
+            "Order number? | [ORDER_1] | Thanks. And the other one? | [ORDER_2]",
+        ),
+        (
+            "Number? | oh seven | right | double nine | uh huh | 14 | ok | three two eight",
+            "Number? | [CODE_1] | right | [CODE_2] | uh huh | [CODE_3] | ok | [CODE_4]",
+        ),
+        ("How many? | 14 | ok | Two | And hers? | twenty", ""),
+    ],
+)
+def test_what_was_asked_before_goes_on(said, masked):
+    turns = tuple(Utterance("AB"[n % 2], text) for n, text in enumerate(said.split(" | ")))
+    done, _ = mask_dialogue(Dialogue(turns), USUAL)
+    assert " | ".join(u.text for u in done.utterances) == (masked or said)
+
+
 def test_a_mask_that_the_dialogue_spells_is_text():
     texts = ("Type [PHONE_1] here.", "Call 415-555-0132.")
     done, table = mask_texts(texts, USUAL)
@@ -180,6 +206,12 @@ def test_a_changed_dialogue_is_not_restored():
         ),
         ("Ann (Agent)", "ann, the agent, ANN", "{0}, the agent, {0}"),
         ("J", "J is a letter", "J is a letter"),
+        ("Pat O'Neill", "Ms O’Neill, ONeill and the O'Neills", "Ms {0}, {0} and the {0}"),
+        ("Anne-Marie Duval", "Anne Marie, annemarie, Anne", "{0}, {0}, {0}"),
+        ("Anne Marie Duval", "Anne-Marie Duval", "{0}"),
+        ("José García", "Jose, jose GARCIA", "{0}, {0} {0}"),
+        ("Jose Garcia", "José García", "{0}"),
+        ("Abdul-Rahman bin Khalid", "Abdul is in the bin", "{0} is in the bin"),
     ],
 )
 def test_parts_of_a_speakers_name(speaker, said, expected):
@@ -194,11 +226,11 @@ def test_chinese_names():
 
 
 def test_roles_and_masks_are_no_names():
-    said = tuple(
-        Utterance(name, "Hi.") for name in ("客服", "#Person1#", "Speaker 2", "+1 415-555-0132")
-    )
-    done, _ = mask_dialogue(Dialogue(said), SPEAKERS)
-    assert done.speakers == ("客服", "#Person1#", "Speaker 2", "[PHONE_1]")
+    roles = ("客服", "#Person1#", "Speaker 2", "Student", "HR", "Front desk", "Mother")
+    said = tuple(Utterance(name, "Hi.") for name in (*roles, "+1 415-555-0132"))
+    for privacy in (SPEAKERS, PEOPLE):
+        done, _ = mask_dialogue(Dialogue(said), privacy)
+        assert done.speakers == (*roles, "[PHONE_1]")
 
 
 def test_a_summary_has_the_masks_of_its_dialogue_and_new_ones():

@@ -51,6 +51,7 @@ def test_what_is_asked_for_is_masked(said, n):
 ASKED = """\
 SECRET Which key do you send? || [[ab12cd34ef]]
 SECRET Password? || [[hunter22]]
+SECRET Read me the temporary password. || [[capital Q, seven, lower case m, hash, nine]].
 SECRET And the memorable word? || it's [[pineapple]].
 SECRET Your password? || I have [[hunter22]] here
 USERNAME Your username? || it's [[dustbunny]]
@@ -87,8 +88,14 @@ NONE password of 8 characters
 SECRET logging in with [[bluehorse]] as password
 SECRET I got a text, it says [[482113]]
 SECRET text from you says [[4-8-2-1-1-3]]
+IP your address? || ipv6 is [[2001:db8:85a3::8a2e:370:7334]]
 SECRET I just got a text with [[482113]]
-CARD IMEI: [[35 209900 176148 1]]
+DEVICE IMEI: [[35 209900 176148 1]]
+IP SSN? And your IP? || [[84.17.52.209]]
+DEVICE Your IP? || MAC [[3C:22:FB:9A:01:7E]]
+SECRET Your password? || api key [[sk-live-9fQ2hT7xLm3V]]
+IP IP? || [[84.17.52.209]]
+BIRTH_DATE Account number? || DOB [[22.8.2001]]
 USERNAME My username is [[j_doe84]].
 USERNAME gamertag [[bigfish12]] btw
 USERNAME login [[dustbunny]]
@@ -128,12 +135,22 @@ NONE Your plate number, please? || OK.
 NONE Your order number? || I paid $4821.
 NONE Your name? || sorry
 NONE my name is not on it
+NONE I stopped Humira because of Crohn's, and Parkinson's runs in the family.
+NONE Has Zolbetumab or Zanofrex 5 mg helped your covid?
+NONE I paid Barclays for Photoshop.
+PERSON Tell Ms [[Parkinson]] about it.
+PERSON Thanks, I called [[Addison]]'s mother.
 NONE She said so
 NONE What is the error text? || It timed out after 30000 ms
 NONE What is it? || I asked for his file number—it's gone, {disfmarker} COVID-19
 NONE I can watch it online? || There are Hackers or High Life
 NONE I'd like to order two cortados
 NONE Is the lamp model 2750-1604 dimmable?
+NONE The TV, model KDL-55W805C, costs less; it has an i7-12700K.
+NONE We get error code 503, exit code 137 and build 22621.3447.
+NONE Temperature 38.4, sats 96, respirations 18, a box of 77x147.
+NONE Order 2 of 5 came.
+NONE Press one, two, or three.
 CODE Ja? || [[sieben null drei, fünfundzwanzig]]
 CODE Oui ? || c'est [[zéro six, quarante-deux, neuf]]
 CODE ¿Diga? || el [[cuarenta y cuatro, diecinueve, cero seis]]

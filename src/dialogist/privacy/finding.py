@@ -14,17 +14,20 @@ from dialogist.language.people import has_names, is_first_name, name_mentions
 from dialogist.language.tokens import INVISIBLE
 from dialogist.privacy.numbers import spoken_runs
 from dialogist.privacy.packs import CODE, DENIED, NAME, PERSON, Privacy, bare
-from dialogist.privacy.persons import People
+from dialogist.privacy.persons import People, is_role, is_thing
 from dialogist.privacy.requested import requested_values
 from dialogist.privacy.rules import entities_and_parts, plain_characters, request_in
 from dialogist.privacy.taggers import tagged_names, tagged_values
 
 _HAN = re.compile("[\u4e00-\u9fff]")
+_LABEL = re.compile(r"[^\W\d_]{2,}\W{1,3}")
 _THING = re.compile(r"(?<![a-z])(?:the|The) (?=[a-z])")
 
 
 _VAGUE = (CODE, "ID")
 """Kinds that any other of the same characters says more than."""
+_OWN_FORM = ("IP", "DEVICE", "EMAIL", "BIRTH_DATE")
+"""Kinds that the form of a value tells, or the word beside it, whatever was asked."""
 _BY_LENGTH = (CODE, "NATIONAL_ID")
 
 
@@ -153,7 +156,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
             for start, end in tagged_values(text, before)
             if not moments.touches(start, end)
         )
-    if privacy.names in ("people", "all"):
+    if privacy.names in ("people", "all") and not is_role(text):
         spans += (EntitySpan(start, end, PERSON) for start, end in tagged_names(text, before))
     # Who does not want a kind masked does not want it as a code, either.
     named = Stretches(
@@ -161,7 +164,17 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
         for span in spans
         if span.kind not in privacy.kinds and span.kind not in (*_BY_LENGTH, "URL", PERSON)
     )
-    wanted = (span for span in spans if span.kind in privacy.kinds)
+    own_form = {s.end: s.start for s in reversed(spans) if s.kind in _OWN_FORM}
+    wanted = (
+        span
+        for span in spans
+        if span.kind in privacy.kinds
+        and not (  # "DOB 22.8.2001", though an account was asked for: the label stays
+            span.kind not in _OWN_FORM
+            and _LABEL.fullmatch(text, span.start, own_form.get(span.end, span.start))
+        )
+        and not (span.kind == PERSON and is_thing(text, span.start, span.end))
+    )
     return FirstLook(
         entities,
         [s for s in wanted if s.kind not in _BY_LENGTH or not named.holds(s.start, s.end)],
@@ -205,7 +218,7 @@ def _people(text: str, privacy: Privacy, people: People) -> Iterator[EntitySpan]
         return
     mentioned = list(people.mentions(text))
     yield from (EntitySpan(start, end, PERSON) for start, end in mentioned)
-    if privacy.names == "all" and has_names(text):
+    if privacy.names == "all" and has_names(text) and not is_role(text):
         # A part of a known person's name is somebody's, too.
         known = Stretches(mentioned)
         for name in name_mentions(text):
@@ -226,7 +239,10 @@ def _merged(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
             continue
         last = result[-1]
         is_telling = length > longest or (
-            length == longest and last.kind in _VAGUE and span.kind != CODE
+            length == longest
+            and (last.kind in _VAGUE or span.kind in _OWN_FORM)
+            and span.kind != CODE
+            and last.kind not in _OWN_FORM
         )
         kind = span.kind if is_telling else last.kind
         longest = max(longest, length)

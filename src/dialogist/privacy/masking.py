@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
+from dialogist.privacy.numbers import is_digits
 from dialogist.privacy.packs import CODE, Privacy, listed_values, privacy_of
 from dialogist.privacy.persons import is_person
 from dialogist.records import JSON, Dialogue, Draft, Statement, Summary, Utterance
@@ -24,6 +25,14 @@ _PERSON_FIELD = re.compile(
 )
 _LISTENS = 6  # words in which somebody says "yes, go on"
 _BACK = 4  # turns in which a question may stand
+_ASKED = 80  # characters of a question that the next one goes on with
+_SAME_AGAIN = re.compile(
+    r"(?:\A|[.!,;] )(?:and|what about|how about)(?: for)? (?:(?:the )?(?:other|second|next|last)"
+    r"(?: one)?|yours|hers|his|theirs|him|her|them"
+    r"|(?:your|his|her|their|the)(?: [\w-]+){0,2} [\w-]+['’]s?)\s*\?\s*\Z",
+    re.IGNORECASE,
+)
+_MORE_DIGITS = " and the rest of it?"
 
 
 def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskTable]:
@@ -122,17 +131,44 @@ def _walk(dialogue: Dialogue, change: _Change) -> Dialogue:
 
 
 def turns_that_ask(said: tuple[Utterance, ...]) -> list[str]:
-    """For each turn the one before that may ask for it, with those before "yes" and "go on"."""
-    questions = []
+    """For each turn the one before that may ask for it, with those before "yes" and "go on".
+
+    "And your son's?" goes on with what its speaker asked before, digits go on with digits.
+    """
+    questions: list[str] = []
+    texts: list[str] = []
+    last: dict[str, str] = {}
     for n, turn in enumerate(said):
         asking = ""
-        for before in reversed(said[max(0, n - _BACK) : n]):
-            if before.speaker != turn.speaker or not turn.speaker:
-                asking = f"{before.text} {asking}" if asking else before.text
-                if len(before.text[:80].split()) > (2 if "?" in before.text else _LISTENS):
+        for i in reversed(range(max(0, n - _BACK), n)):
+            if said[i].speaker != turn.speaker or not turn.speaker:
+                asking = f"{texts[i]} {asking}" if asking else texts[i]
+                if len(said[i].text[:80].split()) > (2 if "?" in said[i].text else _LISTENS):
                     break
-        questions.append(asking)
+        goes_on = is_digits(turn.text) and any(
+            _goes_on(said[max(0, i) : n + 1]) or _goes_on(said[n : j + 1])
+            for i, j in zip(range(n - 1, n - _BACK, -1), range(n + 1, n + _BACK), strict=True)
+        )
+        questions.append(asking + _MORE_DIGITS * goes_on)
+        text = turn.text
+        if _SAME_AGAIN.search(text):
+            text = f"{last.get(turn.speaker, '')} {text}"
+        elif "?" in text or "please" in text.lower():
+            last[turn.speaker] = text[-_ASKED:]
+        texts.append(text)
     return questions
+
+
+def _goes_on(said: tuple[Utterance, ...]) -> bool:
+    """Whether the last of some turns adds digits to those of the first; others say "uh huh"."""
+    between = [turn.text for turn in said[1:-1]]
+    return (
+        len(said) > 2
+        and said[0].speaker == said[-1].speaker
+        and is_digits(said[0].text)
+        and is_digits(said[-1].text)
+        and all("?" not in text and len(text.split()) <= 2 for text in between)
+    )
 
 
 def _asked_by_field(name: str) -> str:

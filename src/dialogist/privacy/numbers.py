@@ -79,10 +79,21 @@ def _is_valid(digits: str, region: str) -> bool:
 def is_spoken(text: str) -> bool:
     """Whether a number is told in words, at least three, and not in counting up or down."""
     words = [word for word in re.findall("[a-z]+", text.lower()) if word in _ENGLISH]
-    return len(words) >= 3 and not _counts(words, _ENGLISH[:10])
+    return len(words) >= 3 and not is_counting(words)
 
 
-def _counts(words: list[str], digits: tuple[str, ...]) -> bool:
+def is_digits(text: str) -> bool:
+    """Whether a text is nothing but some digits, in words or not: ``um, double nine``."""
+    words = re.findall(r"\w+", text[:80].lower())
+    digits = [word for word in words if word in _ENGLISH[:15] or word.isdigit()]
+    return (
+        len(text) <= 80
+        and {*words} - {*digits} <= {"um", "uh", "and", "then"}
+        and sum(len(digit) if digit.isdigit() else 1 for digit in digits) > 1
+    )
+
+
+def is_counting(words: list[str], digits: tuple[str, ...] = _ENGLISH[:10]) -> bool:
     """Whether words are digits that count up or down."""
     values = [digits.index(word) for word in words if word in digits]
     steps = {after - before for before, after in pairwise(values)}
@@ -105,5 +116,5 @@ def spoken_runs(text: str) -> Iterator[tuple[int, int]]:
     for language in _FOREIGN if _run(_ANY).search(text) else ():
         for match in _run(language).finditer(text):
             words = re.findall(r"\w+", match[0].lower())
-            if len(set(words)) > 1 and not _counts(words, language[:10]):  # not "um, um, um"
+            if len(set(words)) > 1 and not is_counting(words, language[:10]):  # not "um, um, um"
                 yield match.span()

@@ -100,7 +100,8 @@ class RequestConfig(Config):
     """Something that may be asked for.
 
     ``kind``: of its mask. ``asked``: patterns of words in the question. ``named``: of words beside
-    the value in the same turn. ``form``: one of ``forms``. ``whole``: a short answer is masked
+    the value in the same turn. ``form``: one of ``forms``, whose group ``v`` is the
+    value, and with a group ``few`` two digits are one. ``whole``: a short answer is masked
     even if all its words are ordinary.
     """
 

@@ -5,6 +5,7 @@ introduced or greeted is told by the words around the names that the tagger of n
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
@@ -29,14 +30,36 @@ _NOBODY = re.compile(
     r"[ _-]?\d{0,3}",
     re.I,
 )
+_ROLES = SERVING_WORDS | SERVED_WORDS | word_set(_NAMES["roles"])
+_LONE_ROLES = _ROLES | word_set(_NAMES["lone roles"])
+_BESIDE_ROLES = _LONE_ROLES | word_set(_NAMES["beside roles"])
 # What a speaker's name may hold that is not a part of anybody's name.
-_NO_PARTS = _TITLES | SERVING_WORDS | SERVED_WORDS | word_set(_NAMES["no parts"])
+_NO_PARTS = _TITLES | _ROLES | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
 _WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
+# Medicines, illnesses called after people (with "'s" where the bare word is a name), firms.
+_THINGS = word_set(_NAMES["no people"])
+_MEDICINE = re.compile(
+    r"[a-z]{3,}(?:mab|vastatin|pril|olol|azole|cillin|m[yi]cin|sartan|gliptin|gliflozin|tinib"
+    r"|oxetine|azepam|parin|profen|tidine|cycline|prazole|glutide)"
+)
+_DOSE = re.compile(r" [0-9][0-9.,]* ?(?:mg|mcg|micrograms|milligrams|ml|units)(?![a-z])", re.I)
+_ILLNESS = re.compile(  # "had Addison's since May", but not "had Addison's mother in"
+    r"['’]s(?= (?:and|are|as|at|but|can|clinic|disease|does|for|has|if|in|is|last|medication|meds"
+    r"|nurse|or|patients?|runs|since|symptoms|syndrome|tablets|to|too|was|when|will|with)(?![a-z])"
+    r"|[^\w ]|\s*\Z)"
+)
+_TITLED_BEFORE = re.compile(r"(?<![A-Za-z])(?i:mr|mrs|ms|miss|mx|dr|prof)\.? \Z")
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
 _CLOSED = re.compile(r"\s*(?:[.,!?;:)]|\Z)")
 _LONGEST = 6  # words of a name that are looked for together
 _MOST_PARTS = 5  # words of a name of which any may be left out
+
+
+def is_role(speaker: str) -> bool:
+    """Whether a speaker's name is a role or made of words for one: ``HR``, ``Front desk 2``."""
+    words = {*map(folded, _WORD.findall(speaker))}
+    return role_of(speaker) != "" or (words <= _BESIDE_ROLES and not words.isdisjoint(_LONE_ROLES))
 
 
 def is_person(speaker: str) -> bool:
@@ -44,9 +67,21 @@ def is_person(speaker: str) -> bool:
     name = speaker.strip()
     return (
         any(map(str.isalpha, name))
-        and not role_of(name)
+        and not is_role(name)
         and not _TAGS.fullmatch(name)
         and not _NOBODY.fullmatch(name)
+    )
+
+
+def is_thing(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text that looks like a name is a medicine, an illness or a firm."""
+    if _TITLED_BEFORE.search(text[max(0, start - 12) : start]):
+        return False
+    ending = "'s" * (_ILLNESS.match(text, end) is not None)
+    words = _WORD.findall(folded(text[start:end].replace("’", "'") + ending))
+    return _DOSE.match(text, end) is not None or all(
+        not {word, word.removesuffix("'s")}.isdisjoint(_THINGS) or _MEDICINE.fullmatch(word)
+        for word in words
     )
 
 
@@ -56,8 +91,19 @@ def may_be_word(name: str) -> bool:
 
 
 def words_of_name(name: str) -> frozenset[str]:
-    """The folded words of a name, titles left out."""
-    return frozenset(map(folded, _WORD.findall(name))) - _TITLES
+    """The folded words of a name, titles left out: O’Neill is ``oneill``, Anne-Marie two words."""
+    bare = re.sub("['’]", "", name).replace("-", " ")
+    return frozenset(map(folded, _WORD.findall(bare))) - _TITLES
+
+
+def _plain(piece: str) -> str:
+    """A piece of a name as it is compared: José is Jose, Anne-Marie is Anne Marie."""
+    if piece.isascii():
+        return " " if piece == "-" or piece.isspace() else piece
+    if piece.isspace() or piece in "‐‑":
+        return " "
+    parts = unicodedata.normalize("NFD", piece)
+    return "'" if piece == "’" else "".join(c for c in parts if not unicodedata.combining(c))
 
 
 class People:
@@ -95,6 +141,7 @@ class People:
         if not self._tree:
             return
         pieces = list(_PIECE.finditer(text))
+        keys = [_plain(piece[0]) for piece in pieces]
         position = 0
         for n, piece in enumerate(pieces):
             start = piece.start()
@@ -105,11 +152,11 @@ class People:
                 yield piece.span()
             node: Any = self._tree
             end = 0
-            for following in pieces[n : n + 2 * _LONGEST + 6]:
-                node = node.get(" " if following[0].isspace() else following[0])
+            for i in range(n, min(len(pieces), n + 2 * _LONGEST + 6)):
+                node = node.get(keys[i])
                 if node is None:
                     break
-                end = following.end() if "" in node else end
+                end = pieces[i].end() if "" in node else end
             if end:
                 # 丽娟 of 周丽娟 is a part of 王丽娟, too: her family's name must not stay alone.
                 is_given = "\u4e00" <= piece[0] <= "\u9fff" and text[start - 1 : start] in _FAMILY
@@ -125,6 +172,7 @@ class People:
         parts = [frozenset(part) for size in sizes for part in combinations(sorted(words), size)]
         # 小明 is 王小明: Chinese names have the family's name first.
         parts += [frozenset((name[1:],))] if _HAN_NAME.fullmatch(name) else []
+        parts += map(words_of_name, _run_together(name))
         for part in parts:
             self._part[part] = name if self._part.get(part, name) == name else ""
 
@@ -133,14 +181,17 @@ class People:
         return self._whole.get(words) or self._part.get(words) or None
 
     def _plant(self, person: str, whole: bool) -> None:
-        pieces = [" " if p.isspace() else p for p in _PIECE.findall(person)]
+        pieces = [*map(_plain, _PIECE.findall(person))]
         forms = [tuple(pieces)] if len(pieces) <= 2 * _LONGEST else []
         if _HAN_NAME.fullmatch(person):
             forms.append(tuple(pieces[1:]))
         words = _WORD.findall(person)[: 2 * _LONGEST]
         nicknames = (n.capitalize() for n in NICKNAMES.get(folded(words[0]), ())) if words else ()
         nicknames = (n for n in nicknames if not may_be_word(n.lower()))
-        names = [person] if whole else [person, *words, *nicknames]
+        parts = [p for w in words if "-" in w for p in w.split("-") if p[:1].isupper()]
+        pairs = [" ".join(words[:2])] * (len(words) > 2)
+        together = _run_together(person)
+        names = [person] if whole else [person, *words, *nicknames, *parts, *pairs, *together]
         for name in names:
             is_known = not whole and (folded(name) in _NO_PARTS or role_of(name) != "")
             if sum(map(str.isalpha, name)) < 2 or is_known or not name.isprintable():
@@ -148,16 +199,26 @@ class People:
             if re.search("[\u4e00-\u9fff]", name) or len(name) > 100:
                 continue
             variants = [name]
-            if not may_be_word(name.lower()):
+            if not may_be_word(folded(name)):
                 variants += [name.lower(), name.upper(), name.capitalize()]
             else:
                 self._wordy.add(name.lower())
-            forms += [tuple(" " if p.isspace() else p for p in _PIECE.findall(v)) for v in variants]
+            forms += [tuple(map(_plain, _PIECE.findall(v))) for v in variants]
         for form in forms:
             node = self._tree
             for piece in form:
                 node = node.setdefault(piece, {})
             node[""] = None
+
+
+def _run_together(name: str) -> list[str]:
+    """Other ways to write words of a name: ``AnneMarie``, ``ONeill``, and the O'Neills."""
+    words = _WORD.findall(name)[: 2 * _LONGEST]
+    forms = [re.sub("['’-]", "", word) for word in words if not word.isalpha()]
+    forms += ["".join(words[:2])] * (len(words) > 2)
+    # 王小明s is nobody.
+    several = [word + "s" for word in words[-1:] if len(word) > 3 and word[-1].isascii()]
+    return forms + [form for form in several if not may_be_word(folded(form))]
 
 
 @lru_cache(maxsize=16)

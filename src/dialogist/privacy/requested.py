@@ -13,6 +13,7 @@ from functools import lru_cache
 from dialogist.language.entities import EntitySpan
 from dialogist.language.people import is_first_name
 from dialogist.language.tokens import FUNCTION_WORDS, folded, word_set, word_table
+from dialogist.privacy.numbers import is_counting
 
 _PIECE = re.compile(r"[^\s—–…]{1,200}")
 _EDGES = ".,;:!?\"'“”‘’()[]<>…*"
@@ -33,6 +34,7 @@ _QUANTITY = re.compile(
     r"gb|mb|tb|h|hrs?|mins?|x|d|ft|lbs?|oz|p|hz|[ap]\.m)|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?",
     re.I,
 )
+_SHARE = re.compile("[0-9]{1,3} (?:out )?of [0-9]{1,3}")  # "order 2 of 5"
 _ORDINAL = re.compile("[0-9]{1,2}(?:st|nd|rd|th)", re.I)
 _SUFFIXES = ("s", "es", "ed", "d", "ing", "ly", "er", "r", "y", "n't")
 _MOST = 40  # words of an answer, and before and after a word that names a value
@@ -153,8 +155,12 @@ class Words:
         start = self.starts[first + match.start(group)]
         end = self.ends[first + match.end(group) - 1]
         value = self.text[start:end]
-        if _TELLING.isdisjoint(match[group]) or (
-            len(_UNIT.findall(value)) >= _LEAST or sum(map(str.isalnum, value)) > _LEAST
+        if _SHARE.fullmatch(value):
+            return
+        if (
+            _TELLING.isdisjoint(match[group])
+            or "few" in match.re.groupindex
+            or (len(_UNIT.findall(value)) >= _LEAST or sum(map(str.isalnum, value)) > _LEAST)
         ):
             yield start, end
 
@@ -180,7 +186,7 @@ def _class(word: str, lists: Mapping[str, str]) -> str:
         if classes <= {"n", "m", "g", "l"}:
             return "u" if classes == {"l"} and len(parts) > 2 else "n"
     if low in FUNCTION_WORDS or low.split("'")[0] in FUNCTION_WORDS:
-        return "f" if len(word) > 1 or not word.isupper() else "l"
+        return "f" if len(word) > 1 or word in "aiur" else "l"
     if len(word) == 1 or (word.isupper() and len(word) <= 4 and word.isalpha()):
         return "l"
     if is_first_name(word) and word[0].isupper():
@@ -197,4 +203,6 @@ def requested_values(
     words = Words(text, lists)
     for request in requests:
         for start, end in request.values(words, question):
-            yield EntitySpan(start, end, request.kind)
+            spoken = re.findall("[a-z]+", text[start:end].lower())
+            if request.kind != "CODE" or not is_counting(spoken):  # "Press one, two, or three"
+                yield EntitySpan(start, end, request.kind)
