@@ -266,6 +266,8 @@ class Summarizer:
         written = self.writer.write(dialogue, self.form, options)
         wrote = time.perf_counter()
         statements = ground(dialogue, written.drafts, self.verifier)
+        if (outbound := dialogue.cache.get("outbound")) is not None:
+            statements = [*map(outbound.doubted, statements)]
         count = len(statements)
         if any(statement.verdict != "quoted" for statement in statements):
             statements = settle(dialogue, statements, options.unsupported)

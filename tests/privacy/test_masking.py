@@ -110,10 +110,11 @@ def test_the_turn_before_asks_for_it():
 
 
 def test_a_mask_that_the_dialogue_spells_is_text():
-    texts = ("Type [PHONE_1] here.", "Call 415-555-0132.")
+    texts = ("Type phone_1 here.", "Call 415-555-0132.")
     done, table = mask_texts(texts, USUAL)
     assert done[1].text == "Call [PHONE_2]."
     assert table.restore("[PHONE_1] [PHONE_2] [PHONE_3]") == "[PHONE_1] 415-555-0132 [PHONE_3]"
+    assert table.unknown("[PHONE_1] phone_2 [PHONE 3] [x_1] phone 4") == ["[PHONE_3]"]
 
 
 DIALOGUE = Dialogue(

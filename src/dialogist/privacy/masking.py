@@ -258,9 +258,17 @@ class Outbound:
     privacy: Privacy | None
 
     def restored(self, draft: Draft) -> Draft:
-        """A draft of the dialogue with what its masks stand for."""
-        text, owner, deadline = map(self.table.restore, (draft.text, draft.owner, draft.deadline))
+        """A draft of the dialogue with what its masks stand for in the lines that it cites."""
+        told = (draft.text, draft.owner, draft.deadline)
+        text, owner, deadline = (self.table.restore(text, draft.lines) for text in told)
         return replace(draft, text=text, owner=owner, deadline=deadline)
+
+    def doubted(self, statement: Statement) -> Statement:
+        """A statement on the dialogue; no line proves one in which a mask stands for nothing."""
+        left = self.table.unknown(" ".join((statement.text, statement.owner, statement.deadline)))
+        if not left or statement.verdict in ("quoted", "contradicted"):
+            return statement
+        return replace(statement, verdict="doubtful", reasons=(f"{left[0]} is a mask of nothing",))
 
     def masked(self, text: str) -> str:
         """A text about the dialogue with the same masks."""
