@@ -181,6 +181,33 @@ def test_a_changed_dialogue_is_not_restored():
         ),
         ("Ann (Agent)", "ann, the agent, ANN", "{0}, the agent, {0}"),
         ("J", "J is a letter", "J is a letter"),
+        # A name that is a word, too, is one where what stands around it tells of a person.
+        (
+            "May Chen",
+            "Hi May, due in May, on 3 May. May I, Ms May?",
+            "Hi {0}, due in May, on 3 May. May I, Ms {0}?",
+        ),
+        (
+            "April Jones",
+            "It rises in April, on the 1st. Is April there?",
+            "It rises in April, on the 1st. Is {0} there?",
+        ),
+        (
+            "Will Turner",
+            "Will you? Is that all, Will? Will, wait. Will wants",
+            "Will you? Is that all, {0}? {0}, wait. {0} wants",
+        ),
+        (
+            "Bill Cash",
+            "Cash or card? Ask Bill. The Bill came, Mr Cash.",
+            "Cash or card? Ask {0}. The Bill came, Mr {0}.",
+        ),
+        (
+            "Friday Eze",
+            "Friday, at two. Thanks, Friday. On Friday?",
+            "Friday, at two. Thanks, {0}. On Friday?",
+        ),
+        ("Grace", "Grace", "{0}"),
     ],
 )
 def test_parts_of_a_speakers_name(speaker, said, expected):
