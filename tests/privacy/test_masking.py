@@ -21,6 +21,7 @@ from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Uttera
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")
 SPEAKERS = privacy_of(names="speakers")
+HIGH = privacy_of(level="high")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,9 @@ SPEAKERS = privacy_of(names="speakers")
         ("[PHONE_1] or 212-555-0199", "[PHONE_1] or [PHONE_2]"),
         ("The password is [SECRET_2].", "The password is [SECRET_2]."),
         ("Password [SECRET_2], PIN 4711.", "Password [SECRET_2], PIN [SECRET_1]."),
+        ("IBAN DE89 [PHONE_1].", "IBAN [ID_1] [PHONE_1]."),
+        # An open bracket is no part of a number.
+        ("Wendy (07700 900142) waits.", "Wendy ([PHONE_1]) waits."),
         # Numbers that are nobody's.
         *(
             (text, text)
@@ -320,6 +324,14 @@ def test_texts_and_places():
     assert (other.text, other.reasons) == ("not a part: [ORDER_1]", ("nor [ORDER_1]",))
     assert [warning.message for warning in done.warnings] == ["all of [ORDER_1] was read"]
     assert grown.restore(done.text) == TEXT.replace("4155550132", "415-555-0132")
+
+
+def test_a_quote_of_a_masked_dialogue_is_verbatim():
+    said = Dialogue((Utterance("Doctor", "Keep Ann Lee, and call 415-555-0132."),))
+    masked, table = mask_dialogue(said, HIGH)
+    quotes = (f"Doctor: “{masked.utterances[0].text}”", "Keep [PERSON_1]", "Zoe: My name is Keep")
+    done = [mask_text(quote, HIGH, table)[0].text for quote in quotes]
+    assert done == [*quotes[:2], "[PERSON_2]: My name is Keep"]
 
 
 def test_nothing_to_mask_changes_nothing():

@@ -14,7 +14,6 @@ from dialogist.language.tokens import Replaced, folded, replaced
 from dialogist.privacy.finding import (
     FirstLook,
     KnownValues,
-    Stretches,
     find_personal_data,
     first_look,
 )
@@ -30,6 +29,8 @@ _LOOSE_MASK = re.compile(
     r"(?i)\\?[\[<]([A-Z]+(?:\\?[_ ][A-Z]+){0,9}\\?[_ ][1-9][0-9]*)(['’]s)?\\?[\]>]"
     r"|(?<!\w)([A-Z]+(?:\\?_[A-Z]+){0,9}\\?_[1-9][0-9]*)(?!\w)"
 )
+
+_LONGEST = 60  # characters of a mask
 
 ValueKey = tuple[str, str]
 """What two mentions of one value share."""
@@ -62,6 +63,7 @@ class MaskTable:
     texts: see `masking`). ``taken``: masks that the dialogue itself spelled, they are text.
     ``people``: whom names are told to mean. ``originals``: values of a dialogue, by their place
     among its texts, that their masks do not bring back, such as numbers. ``identity``: its id.
+    ``shown``: its masked texts.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class MaskTable:
     people: tuple[str, ...] = ()
     originals: Mapping[int, str | int | float] = field(default_factory=dict)
     identity: str = ""
+    shown: str = field(default="", repr=False)
 
     def counts(self) -> Counter[str]:
         """Mentions that were masked in the dialogue, by kind."""
@@ -189,7 +192,7 @@ def mask_texts(
         tuple((mask, text[start:end]) for start, end, mask in done.spans)
         for text, done in zip(texts, masked, strict=True)
     )
-    return masked, replace(table, mentions=mentions)
+    return masked, replace(table, mentions=mentions, shown="\n".join(done.text for done in masked))
 
 
 def mask_text(
@@ -205,7 +208,8 @@ def mask_more(
 ) -> tuple[tuple[Replaced, ...], MaskTable]:
     """Mask other texts on a dialogue, such as its summary: the same value has the same mask.
 
-    What the dialogue does not hold is masked, too: the table that comes back knows it.
+    What the dialogue does not hold is masked, too: the table that comes back knows it. Words that
+    the masked dialogue shows stay: a quote of it is verbatim.
     """
     table = table or MaskTable()
     spelled = frozenset(mask for text in texts for mask, *_ in _masks_in(text))
@@ -214,7 +218,16 @@ def mask_more(
     kinds |= {words: mask_kind(mask) for mask, words in table.values.items()}
     telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
     looks = [first_look(text, privacy) for text in texts]
-    spans = _find(texts, looks, privacy, telling, people_of(table.people))
+    people = people_of(table.people)
+
+    def is_shown(kind: str, words: str) -> bool:
+        is_new = value_key(kind, words, people) not in table.masks
+        return is_new and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", table.shown) is not None
+
+    spans = [
+        [span for span in of if not is_shown(span.kind, text[span.start : span.end])]
+        for text, of in zip(texts, _find(texts, looks, privacy, telling, people), strict=True)
+    ]
     return _masked(texts, spans, table, {})
 
 
@@ -229,10 +242,24 @@ def _find(
     known = KnownValues(kinds)
     result = []
     for text, look in zip(texts, looks, strict=True):
-        masks = Stretches(mask.span() for mask in MASK_PATTERN.finditer(text))
         spans = find_personal_data(text, look, privacy, known, people)
-        result.append([span for span in spans if not masks.holds(span.start, span.end)])
+        result.append([part for span in spans for part in _apart_from_masks(text, span)])
     return result
+
+
+def _apart_from_masks(text: str, span: EntitySpan) -> Iterator[EntitySpan]:
+    """What of a span is no part of a mask, without a bracket that is not closed."""
+    place, end = span.start, span.end
+    place += text[place] == "(" and ")" not in text[place:end]
+    near = MASK_PATTERN.finditer(text, max(0, place - _LONGEST), end + _LONGEST)
+    masks = [mask.span() for mask in near if mask.start() < end and mask.end() > place]
+    if not masks:
+        yield replace(span, start=place)
+        return
+    for first, last in (*masks, (end, end)):
+        if words := re.search(r"\w(?:.*\w)?", text[place:first], re.DOTALL):
+            yield replace(span, start=place + words.start(), end=place + words.end())
+        place = last
 
 
 def _masked(
