@@ -245,12 +245,13 @@ def test_ids_with_personal_data_are_masked_and_all_stay_apart():
     masking = DialogueMasking(SPEAKERS)
     said = (Utterance("Ann", "Hi."),)
     ids = ("Chat with Ann", "Chat with Ann", "A-48213", "A-48213", "+1 415-555-0132", "4155550132")
+    ids += ("a_by_a.b@mail.ie_+14155550132.x:2",)
     done = [masking.mask(Dialogue(said, id=one)) for one in ids]
     assert [one.id for one, _ in done] == [
         *("Chat with [PERSON_1]#1", "Chat with [PERSON_1]#2", "A-48213", "A-48213#4"),
-        *("[PHONE_1]#5", "[PHONE_1]#6"),
+        *("[PHONE_1]#5", "[PHONE_1]#6", "a_by_[EMAIL_1]_[PHONE_1].x:2#7"),
     ]
-    assert (masking.ids, masking.equal) == (4, 1)
+    assert (masking.ids, masking.equal) == (5, 1)
 
 
 PIECES = [

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias, cast
 
+from dialogist.language.tokens import replaced
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, listed_values, privacy_of
 from dialogist.privacy.persons import is_person
@@ -184,7 +185,12 @@ def _masked_id(identity: str, privacy: Privacy, table: MaskTable) -> tuple[str, 
         names="none" if privacy.names == "none" else "speakers",
     )
     masked, grown = mask_text(identity, kept, table)
-    return masked.text, grown
+    spaced, grown = mask_text(identity.replace("_", " "), kept, grown)  # it may be a file's name
+    spans: list[tuple[int, int, str]] = []
+    for span in sorted({*masked.spans, *spaced.spans}, key=lambda span: span[0] - span[1]):
+        if all(span[1] <= start or end <= span[0] for start, end, _ in spans):
+            spans.append(span)
+    return replaced(identity, sorted(spans)).text, grown
 
 
 def mask_summary(
