@@ -139,6 +139,11 @@ def test_levels_and_lists(options, expected):
     assert mask_texts([text], privacy_of(**options))[0][0].text == expected
 
 
+def test_no_part_of_a_value_that_is_allowed_is_masked():
+    text = "My number is 07700 900142 and the parcel is late."
+    assert mask_texts([text], privacy_of(allow=["07700900142"]))[0][0].text == text
+
+
 def test_lists_of_files_count_for_every_mask(tmp_path, monkeypatch):
     for name, lines in (("ALLOW", "a@b.com\n\n"), ("DENY", "Project Falcon\nyard\n伊甸\n")):
         (tmp_path / name).write_text(lines, "utf-8")
