@@ -353,7 +353,9 @@ def test_a_mask_over_the_border_of_two_statements():
         ("a.csv:3: 'ann@example.com' is no number", "a.csv:3: '[EMAIL_1]' is no number"),
         ("got '4111 1111 1111 1111'", "got '[CARD_1]'"),
         ("chat +1 415-555-0132: 2 names", "chat [PHONE_1]: 2 names"),
+        ("from 192.0.2.3: no such file", "from [IP_1]: no such file"),
         # The program's own numbers.
+        ("openai:http://192.0.2.2:9911/v1#a: sends dialogues to 192.0.2.2:9911", ""),
         ("epoch 1, batch 300/12460, loss 2.345", ""),
         ("12,460 pairs, 123456789 tokens in 14 shards", ""),
         ("resumed at update 1234567 (step-1234567)", ""),

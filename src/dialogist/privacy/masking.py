@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from dialogist.language.tokens import replaced
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
-from dialogist.privacy.packs import CODE, Privacy, listed_values, privacy_of
+from dialogist.privacy.packs import CODE, Privacy, bare, listed_values, privacy_of
 from dialogist.privacy.persons import is_person
 from dialogist.records import JSON, Dialogue, Draft, Statement, Summary, Utterance
 
@@ -23,6 +23,7 @@ _FIELD_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _PERSON_FIELD = re.compile(
     r"(?:.*[ _])?(?:name|customer|agent|caller|patient|contact|author|doctor)", re.IGNORECASE
 )
+_SERVER = re.compile(r"://([0-9.]+)")
 _LISTENS = 6  # words in which somebody says "yes, go on"
 _BACK = 4  # turns in which a question may stand
 
@@ -237,13 +238,15 @@ def masked_line(text: str) -> str:
     """The line with masks, numbered within it.
 
     All usual kinds but bare codes: counts of tokens, check sums and names of runs are long numbers,
-    too. Names of people stay.
+    too. Names of people stay, and the server of a web address.
     """
     denied = listed_values("DENY")
     # Every kind holds a digit or an @: most lines need no look.
     if not denied and not any(c == "@" or c.isdecimal() for c in text):
         return text
-    return mask_text(text, _usual(denied))[0].text
+    privacy = _usual(denied)
+    servers = frozenset(map(bare, _SERVER.findall(text)))
+    return mask_text(text, replace(privacy, allowed=privacy.allowed | servers))[0].text
 
 
 @lru_cache(maxsize=1)
