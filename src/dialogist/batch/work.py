@@ -148,8 +148,8 @@ def _records(opened: Opened, lines: Sequence[bytes]) -> Iterator[RecordLine]:
     items = [unpacked(line) for line in lines]
     made = opened.records(item for item in items if isinstance(item, Dialogue))
     for item in items:
-        is_failed = isinstance(item, Summary)
-        yield record_line(opened.failed(item).to_json() if is_failed else next(made))
+        values = opened.failed(item).to_json() if isinstance(item, Summary) else next(made)
+        yield record_line(values)
 
 
 class ThreadPool:
