@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dialogist import __version__
-from dialogist.errors import DataError, Declined, DialogistError, ModelError, UsageError
+from dialogist.errors import Declined, DialogistError, ModelError, UsageError
 from dialogist.grounding import NO_ANSWER, ground, settle
 from dialogist.language.detection import language_of
 from dialogist.language.tokens import counted, words_in
@@ -274,6 +274,8 @@ class Summarizer:
         check_kind(f"{self.writer.name}: what it writes", written, "a WriterOutput", WriterOutput)
         wrote = time.perf_counter()
         statements = ground(dialogue, written.drafts, self.verifier)
+        if (outbound := dialogue.cache.get("outbound")) is not None:
+            statements = [*map(outbound.doubted, statements)]
         count = len(statements)
         if any(statement.verdict != "quoted" for statement in statements):
             statements = settle(dialogue, statements, options.unsupported)
@@ -436,12 +438,20 @@ def _failed_masked(dialogue: Dialogue, error: Exception, options: SummaryOptions
     if masks is None:
         return failed(Dialogue(dialogue.utterances), error, "")
     told = ""
-    if isinstance(error, DataError):  # the words of another error may be anything
+    if isinstance(error, DialogistError):  # the words of another error may be anything
         from dialogist.privacy.masks import mask_more
 
         ((shown,), _) = mask_more([str(error)], masks[2], masks[1])
         told = shown.text
     return failed(masks[0], error, told)
+
+
+def masked_record(summary: Summary, options: SummaryOptions) -> Summary:
+    """The record of a dialogue that could not be read, with masks where they are wished for."""
+    masks = _masks_of(Dialogue((), summary.id, (summary.reason,)), options)
+    if masks is None:
+        return summary
+    return replace(summary, id=masks[0].id, reason=masks[0].references[0])
 
 
 def failed(dialogue: Dialogue, error: Exception, told: str | None = None) -> Summary:

@@ -52,15 +52,16 @@ def test_forms_masks_and_focus(dialogist, tmp_path):
         {"speaker": "Agent", "text": "I will call you tomorrow at ten."},
     ]
     line = json.dumps({"id": "a", "turns": turns}) + "\n" + dialogue_line("b", "I am Ann.")
-    (tmp_path / "two.jsonl").write_text(line)
+    (tmp_path / "two.jsonl").write_text(line + '{"id": "c", "call 212-555-0142": 1}\n')
     flags = ("--form", "call", "--mask", "output", "--focus", "Agent")
     done = dialogist("batch", "two.jsonl", "--output", "out", *flags)
-    first, second = records(tmp_path / "out")
+    first, second, third = records(tmp_path / "out")
     assert done.returncode == 3
     assert first["filled"]["form"] == "call"
     assert "212-555-0142" not in json.dumps(first)
     assert second["status"] == "error"
-    assert "UsageError" in second["reason"]  # no Agent speaks in it, and it is masked
+    assert "'Agent' says nothing in this dialogue; did you mean 'Ann'?" in second["reason"]
+    assert "(keys found: call [PHONE_1], id)" in third["reason"]
 
 
 def test_a_sample(dialogist, calls, tmp_path):

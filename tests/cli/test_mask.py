@@ -120,6 +120,7 @@ def test_a_dialogue_without_a_table_is_said_and_counted(call, file, tmp_path):
     assert code == 3
     assert out == ""
     assert "no table fits the dialogue 'a': it is not of this file, or was changed" in err
+    assert "and summaries of summarize as JSON (no .txt, .md or .csv of them)" in err
 
 
 def test_kinds_and_a_pack_of_ones_own(call, file, tmp_path):

@@ -99,6 +99,13 @@ def test_a_verifier_that_is_none(verified):
     assert "loacl" in done.err
 
 
+def test_a_verifier_of_another_machine_is_allowed_as_the_message_says(verified, monkeypatch):
+    monkeypatch.setenv("DIALOGIST_ALLOW_NETWORK", "")  # what the flag sets goes with the test
+    remote = "openai:http://192.0.2.2:9/v1#a?retries=0&timeout=1"
+    assert "to 192.0.2.2:9: say --allow-network" in verified("--verifier", remote).err
+    assert "say --allow-network" not in verified("--verifier", remote, "--allow-network").err
+
+
 def test_summaries_that_are_not_there_or_the_output(verified, tmp_path):
     (tmp_path / "empty.jsonl").write_text("\n")
     assert "empty.jsonl: holds no summary" in verified(summaries="empty.jsonl").err

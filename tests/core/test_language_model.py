@@ -168,18 +168,30 @@ def test_a_form_is_filled_by_the_model(server: ChatServer) -> None:
     assert "Customer profile" not in sections
 
 
+@pytest.mark.parametrize(
+    ("written", "restored"),
+    [
+        ("Bo calls [PERSON_1] at [PHONE_1].", "Bo calls Ann at 0171 5550199."),
+        ("Bo calls [person_1] at PHONE_1.", "Bo calls Ann at 0171 5550199."),
+        ("Bo calls <PERSON_1> at \\[PHONE\\_1\\].", "Bo calls Ann at 0171 5550199."),
+        ("Bo calls (PERSON_1) at [Phone 1].", "Bo calls (Ann) at 0171 5550199."),
+        ("[PERSON_1's] number is [PHONE_1].", "Ann's number is 0171 5550199."),
+        ("Bo calls [PERSON_8] at [PHONE_1].", ""),  # nobody
+    ],
+)
 def test_another_machine_gets_masks_and_its_answer_is_restored(
-    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, written: str, restored: str
 ) -> None:
     chat = Dialogue.from_text(
         "Ann: Please call me, my number is 0171 5550199.\nBo: I will call you on Friday, Ann."
     )
     writer = open_writer(named(server))
     monkeypatch.setattr(writer.chat, "masks", True)
-    answer(server, statements("Bo calls [PERSON_1] at [PHONE_1]."), verdicts("supported"))
-    [summary] = Summarizer(writer).summarize([chat], focus="Ann")
-    assert summary.text == "Bo calls Ann at 0171 5550199."
-    assert summary.statements[0].verdict == "supported"
+    answer(server, statements(written), verdicts("supported"))
+    options = {"focus": "Ann", "unsupported": "mark"}
+    [summary] = Summarizer(writer).summarize([chat], **options)
+    assert summary.text == (restored or "Bo calls [PERSON_8] at 0171 5550199.")
+    assert summary.statements[0].verdict == ("supported" if restored else "doubtful")
     for body in server.requests:
         assert not re.search(r"5550199|\bAnn\b", json.dumps(body))
         assert "[PHONE_1]" in body["messages"][1]["content"]

@@ -240,7 +240,8 @@ def test_a_record_of_a_failure_shows_nobodys_data_where_masks_are_wanted() -> No
     reasons = [result_of(drafts=drafts, mask=stage).summary.reason for stage in (None, "input")]
     assert ["415" in reason for reason in reasons] == [True, False]
     assert reasons[1].startswith("ValueError (error ")
-    assert result_of(mask="input", focus="Zed").summary.reason == "UsageError"
+    reason = result_of(mask="input", focus="Zed 415-555-0132").summary.reason
+    assert reason == "'Zed [PHONE_1]' says nothing in this dialogue (there are: Agent, Customer)"
 
 
 def test_what_the_profile_knows_of_the_customers_own_things() -> None:

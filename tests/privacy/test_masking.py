@@ -21,6 +21,7 @@ from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Uttera
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")
 SPEAKERS = privacy_of(names="speakers")
+HIGH = privacy_of(level="high")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,9 @@ SPEAKERS = privacy_of(names="speakers")
         ("[PHONE_1] or 212-555-0199", "[PHONE_1] or [PHONE_2]"),
         ("The password is [SECRET_2].", "The password is [SECRET_2]."),
         ("Password [SECRET_2], PIN 4711.", "Password [SECRET_2], PIN [SECRET_1]."),
+        ("IBAN DE89 [PHONE_1].", "IBAN [ID_1] [PHONE_1]."),
+        # An open bracket is no part of a number.
+        ("Wendy (07700 900142) waits.", "Wendy ([PHONE_1]) waits."),
         # Numbers that are nobody's.
         *(
             (text, text)
@@ -136,10 +140,11 @@ def test_what_was_asked_before_goes_on(said, masked):
 
 
 def test_a_mask_that_the_dialogue_spells_is_text():
-    texts = ("Type [PHONE_1] here.", "Call 415-555-0132.")
+    texts = ("Type phone_1 here.", "Call 415-555-0132.")
     done, table = mask_texts(texts, USUAL)
     assert done[1].text == "Call [PHONE_2]."
     assert table.restore("[PHONE_1] [PHONE_2] [PHONE_3]") == "[PHONE_1] 415-555-0132 [PHONE_3]"
+    assert table.unknown("[PHONE_1] phone_2 [PHONE 3] [x_1] phone 4") == ["[PHONE_3]"]
 
 
 DIALOGUE = Dialogue(
@@ -212,6 +217,33 @@ def test_a_changed_dialogue_is_not_restored():
         ("José García", "Jose, jose GARCIA", "{0}, {0} {0}"),
         ("Jose Garcia", "José García", "{0}"),
         ("Abdul-Rahman bin Khalid", "Abdul is in the bin", "{0} is in the bin"),
+        # A name that is a word, too, is one where what stands around it tells of a person.
+        (
+            "May Chen",
+            "Hi May, due in May, on 3 May. May I, Ms May?",
+            "Hi {0}, due in May, on 3 May. May I, Ms {0}?",
+        ),
+        (
+            "April Jones",
+            "It rises in April, on the 1st. Is April there?",
+            "It rises in April, on the 1st. Is {0} there?",
+        ),
+        (
+            "Will Turner",
+            "Will you? Is that all, Will? Will, wait. Will wants",
+            "Will you? Is that all, {0}? {0}, wait. {0} wants",
+        ),
+        (
+            "Bill Cash",
+            "Cash or card? Ask Bill. The Bill came, Mr Cash.",
+            "Cash or card? Ask {0}. The Bill came, Mr {0}.",
+        ),
+        (
+            "Friday Eze",
+            "Friday, at two. Thanks, Friday. On Friday?",
+            "Friday, at two. Thanks, {0}. On Friday?",
+        ),
+        ("Grace", "Grace", "{0}"),
     ],
 )
 def test_parts_of_a_speakers_name(speaker, said, expected):
@@ -245,12 +277,13 @@ def test_ids_with_personal_data_are_masked_and_all_stay_apart():
     masking = DialogueMasking(SPEAKERS)
     said = (Utterance("Ann", "Hi."),)
     ids = ("Chat with Ann", "Chat with Ann", "A-48213", "A-48213", "+1 415-555-0132", "4155550132")
+    ids += ("a_by_a.b@mail.ie_+14155550132.x:2",)
     done = [masking.mask(Dialogue(said, id=one)) for one in ids]
     assert [one.id for one, _ in done] == [
         *("Chat with [PERSON_1]#1", "Chat with [PERSON_1]#2", "A-48213", "A-48213#4"),
-        *("[PHONE_1]#5", "[PHONE_1]#6"),
+        *("[PHONE_1]#5", "[PHONE_1]#6", "a_by_[EMAIL_1]_[PHONE_1].x:2#7"),
     ]
-    assert (masking.ids, masking.equal) == (4, 1)
+    assert (masking.ids, masking.equal) == (5, 1)
 
 
 PIECES = [
@@ -326,6 +359,14 @@ def test_texts_and_places():
     assert grown.restore(done.text) == TEXT.replace("4155550132", "415-555-0132")
 
 
+def test_a_quote_of_a_masked_dialogue_is_verbatim():
+    said = Dialogue((Utterance("Doctor", "Keep Ann Lee, and call 415-555-0132."),))
+    masked, table = mask_dialogue(said, HIGH)
+    quotes = (f"Doctor: “{masked.utterances[0].text}”", "Keep [PERSON_1]", "Zoe: My name is Keep")
+    done = [mask_text(quote, HIGH, table)[0].text for quote in quotes]
+    assert done == [*quotes[:2], "[PERSON_2]: My name is Keep"]
+
+
 def test_nothing_to_mask_changes_nothing():
     summary = Summary(text="Ann calls Bo.", statements=(Statement("Ann calls Bo.", 0, 13),))
     assert mask_summary(summary, USUAL)[0] == summary
@@ -344,7 +385,9 @@ def test_a_mask_over_the_border_of_two_statements():
         ("a.csv:3: 'ann@example.com' is no number", "a.csv:3: '[EMAIL_1]' is no number"),
         ("got '4111 1111 1111 1111'", "got '[CARD_1]'"),
         ("chat +1 415-555-0132: 2 names", "chat [PHONE_1]: 2 names"),
+        ("from 192.0.2.3: no such file", "from [IP_1]: no such file"),
         # The program's own numbers.
+        ("openai:http://192.0.2.2:9911/v1#a: sends dialogues to 192.0.2.2:9911", ""),
         ("epoch 1, batch 300/12460, loss 2.345", ""),
         ("12,460 pairs, 123456789 tokens in 14 shards", ""),
         ("resumed at update 1234567 (step-1234567)", ""),

@@ -18,7 +18,7 @@ from dialogist.privacy.masking import (
 from dialogist.privacy.masks import mask_texts
 from dialogist.privacy.packs import parse_privacy_pack, privacy_of
 from dialogist.privacy.restoring import KeptTables, restored_summary, table_line, transcript_of
-from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary, Utterance
+from dialogist.records import Dialogue, Draft, EvidenceSpan, Statement, Summary, Utterance
 
 PEOPLE = privacy_of(names="people")
 PHONE = "415-555-0132"
@@ -101,8 +101,14 @@ def test_a_summary_gets_the_words_of_the_turns_it_rests_on(kept):
     text = masked.utterances[1].text
     part = Statement(text, 0, len(text), evidence=(EvidenceSpan(1, 0, len(text)),))
     record = json.loads(json.dumps(Summary(text, statements=(part,)).to_json()))
-    back = restored_summary(record, kept((masked, table)).of_summary(""))
-    assert (back["text"], back["statements"][0]["end"]) == ("Mr Idris called.", 16)
+    drafts = [Draft(text, lines=(n,)) for n in (1, 0)]
+    assert [outbound(said, True).restored(draft).text for draft in drafts] == [
+        *("Mr Idris called.", "Mr Mohammed Idris called.")
+    ]
+    for mask in ("[PERSON_1]", "<person_1>"):  # a model may damage it
+        read = json.loads(json.dumps(record).replace("[PERSON_1]", mask))
+        back = restored_summary(read, kept((masked, table)).of_summary(""))
+        assert (back["text"], back["statements"][0]["end"]) == ("Mr Idris called.", 16)
     record["statements"][0]["evidence"][0]["utterance"] = 9
     with pytest.raises(DataError, match="rests on turns that"):
         restored_summary(record, kept((masked, table)).of_summary(""))
@@ -131,6 +137,11 @@ def test_a_number_over_turns_and_over_listening():
 def test_levels_and_lists(options, expected):
     text = "a@b.com, order number 48213, ask Ann at x.com"
     assert mask_texts([text], privacy_of(**options))[0][0].text == expected
+
+
+def test_no_part_of_a_value_that_is_allowed_is_masked():
+    text = "My number is 07700 900142 and the parcel is late."
+    assert mask_texts([text], privacy_of(allow=["07700900142"]))[0][0].text == text
 
 
 def test_lists_of_files_count_for_every_mask(tmp_path, monkeypatch):

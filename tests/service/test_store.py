@@ -156,6 +156,10 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
     with asking(engine) as client:
         reply = add(client, dialogues)
         (status, results) = finished(client, reply.headers["Location"])
+        body = {"dialogues": [{"id": "a@b.com", "text": 7}], "options": {"mask": "input"}}
+        reply_masked = client.post("/v1/batches", json=body)
+        (_, [masked]) = finished(client, reply_masked.headers["Location"])
+    assert masked["id"] == "[EMAIL_1]"
     assert reply.status_code == 202
     assert (status["done"], status["failed"]) == (18, 2)
     assert [one["id"] for one in results[:4]] == ["0", "1", "2", "3"]

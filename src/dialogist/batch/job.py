@@ -139,16 +139,22 @@ def run_job(
         else:
             pool = LocalPool(plan.work, plan.workers, plan.time_limit)
         with closing(pool):
-            return _Run(plan, journal, pool, progress, note).finish(items)
+            return _Run(plan, journal, pool, progress, note, opened.failed).finish(items)
 
 
 class _Run:
     """One run of a job that is not complete."""
 
     def __init__(
-        self, plan: JobPlan, journal: Journal, pool: Pool, progress: Progress, note: Note
+        self,
+        plan: JobPlan,
+        journal: Journal,
+        pool: Pool,
+        progress: Progress,
+        note: Note,
+        failed: Callable[[Summary], Summary],
     ) -> None:
-        self._plan, self._journal, self._pool = plan, journal, pool
+        self._plan, self._journal, self._pool, self._failure = plan, journal, pool, failed
         self._progress, self._note = progress, note
         self._kept = sum(shard.records for shard in journal.done.values())
         self._done = self._failed = 0
@@ -237,7 +243,7 @@ class _Run:
             how = f"gave no answer for {limit:g} seconds" if took else "died"
             reason = f"the process that summarized it {how}, even alone"
             failure = Summary("", unpacked(line).id, status="error", reason=reason)
-            record = record_line(failure.to_json())
+            record = record_line(self._failure(failure).to_json())
             self._note(f"a dialogue of shard {shard.number}: its worker {how}, even alone")
         else:
             self._deaths = 0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -31,7 +32,7 @@ from dialogist.records import (
     Utterance,
     to_json,
 )
-from dialogist.summarizer import Summarizer
+from dialogist.summarizer import Summarizer, masked_record
 from dialogist.writers import GIVEN_UP
 
 if TYPE_CHECKING:
@@ -53,12 +54,14 @@ class Opened(NamedTuple):
 
     ``settings``: everything but the dialogues that the records depend on. ``records`` gives the
     summary of each dialogue as JSON values, in order. ``threads`` of one process are best to call
-    it, each with a dialogue, where it waits for the server of a language model; else 0.
+    it, each with a dialogue, where it waits for the server of a language model; else 0. ``failed``
+    gives the record of what has no summary as it may be shown.
     """
 
     settings: Mapping[str, JSON]
     records: Callable[[Iterable[Dialogue]], Iterator[Mapping[str, Any]]]
     threads: int = 0
+    failed: Callable[[Summary], Summary] = lambda record: record
 
 
 class Work(Protocol):
@@ -85,7 +88,8 @@ class SummaryWork:
                 return (summarizer.result(each, self.options).to_json() for each in dialogues)
             return (result.to_json() for result in summarizer.results(dialogues, self.options))
 
-        return Opened(summarizer.settings(self.options), records, threads)
+        failed = partial(masked_record, options=self.options)
+        return Opened(summarizer.settings(self.options), records, threads, failed)
 
 
 def packed(item: SourceItem) -> bytes:
@@ -144,7 +148,8 @@ def _records(opened: Opened, lines: Sequence[bytes]) -> Iterator[RecordLine]:
     items = [unpacked(line) for line in lines]
     made = opened.records(item for item in items if isinstance(item, Dialogue))
     for item in items:
-        yield record_line(item.to_json() if isinstance(item, Summary) else next(made))
+        values = opened.failed(item).to_json() if isinstance(item, Summary) else next(made)
+        yield record_line(values)
 
 
 class ThreadPool:

@@ -147,6 +147,9 @@ def _restored(
                 if reading.options.strict:
                     raise
                 reading.report(f"{source.name}: {error}")
+    if reading.problems:
+        what = "dialogues and transcripts that mask wrote, and summaries of summarize as JSON"
+        note(f"--restore takes {what} (no .txt, .md or .csv of them)", own=True)
 
 
 def _restored_record(text: str, reading: InputReading, tables: "KeptTables", form: Records) -> str:

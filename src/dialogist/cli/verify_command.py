@@ -15,6 +15,7 @@ import typer
 
 from dialogist.cli.console import code_of, note, tell_failures
 from dialogist.cli.flags import (
+    AllowNetwork,
     OutputFile,
     Quiet,
     ReadFlags,
@@ -51,6 +52,7 @@ def verify(
             "named as for --writer."
         ),
     ] = "local",
+    allow_network: AllowNetwork = False,
     output: OutputFile = None,
     format: Annotated[Verified | None, format_option()] = None,
     quiet: Quiet = False,

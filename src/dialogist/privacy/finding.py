@@ -201,12 +201,17 @@ def find_personal_data(
     candidates = [*denied, *values, *look.spans, *_people(text, privacy, people)]
     # "the choir room", though a speaker is called so.
     things = {match.end() for match in _THING.finditer(plain)}
+    kept = Stretches(
+        (span.start, span.end)
+        for span in candidates
+        if bare(plain[span.start : span.end]) in privacy.allowed
+        or any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
+    )
     merged = _merged(
         span
         for span in candidates
         if not (span.kind in (PERSON, NAME) and span.start in things)
-        and bare(plain[span.start : span.end]) not in privacy.allowed
-        and not any(pattern.match(plain[span.start : span.end]) for pattern in privacy.keep)
+        and not kept.holds(span.start, span.end)
     )
     if not visible:
         return merged

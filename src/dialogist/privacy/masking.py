@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias, cast
 
+from dialogist.language.tokens import replaced
 from dialogist.privacy.masks import MaskTable, mask_more, mask_text, mask_texts
 from dialogist.privacy.numbers import is_digits
-from dialogist.privacy.packs import CODE, Privacy, listed_values, privacy_of
+from dialogist.privacy.packs import CODE, Privacy, bare, listed_values, privacy_of
 from dialogist.privacy.persons import is_person
 from dialogist.records import JSON, Dialogue, Draft, Statement, Summary, Utterance
 
@@ -23,6 +24,7 @@ _FIELD_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _PERSON_FIELD = re.compile(
     r"(?:.*[ _])?(?:name|customer|agent|caller|patient|contact|author|doctor)", re.IGNORECASE
 )
+_SERVER = re.compile(r"://([0-9.]+)")
 _LISTENS = 6  # words in which somebody says "yes, go on"
 _BACK = 4  # turns in which a question may stand
 _ASKED = 80  # characters of a question that the next one goes on with
@@ -220,7 +222,12 @@ def _masked_id(identity: str, privacy: Privacy, table: MaskTable) -> tuple[str, 
         names="none" if privacy.names == "none" else "speakers",
     )
     masked, grown = mask_text(identity, kept, table)
-    return masked.text, grown
+    spaced, grown = mask_text(identity.replace("_", " "), kept, grown)  # it may be a file's name
+    spans: list[tuple[int, int, str]] = []
+    for span in sorted({*masked.spans, *spaced.spans}, key=lambda span: span[0] - span[1]):
+        if all(span[1] <= start or end <= span[0] for start, end, _ in spans):
+            spans.append(span)
+    return replaced(identity, sorted(spans)).text, grown
 
 
 def mask_summary(
@@ -267,13 +274,15 @@ def masked_line(text: str) -> str:
     """The line with masks, numbered within it.
 
     All usual kinds but bare codes: counts of tokens, check sums and names of runs are long numbers,
-    too. Names of people stay.
+    too. Names of people stay, and the server of a web address.
     """
     denied = listed_values("DENY")
     # Every kind holds a digit or an @: most lines need no look.
     if not denied and not any(c == "@" or c.isdecimal() for c in text):
         return text
-    return mask_text(text, _usual(denied))[0].text
+    privacy = _usual(denied)
+    servers = frozenset(map(bare, _SERVER.findall(text)))
+    return mask_text(text, replace(privacy, allowed=privacy.allowed | servers))[0].text
 
 
 @lru_cache(maxsize=1)
@@ -294,9 +303,17 @@ class Outbound:
     privacy: Privacy | None
 
     def restored(self, draft: Draft) -> Draft:
-        """A draft of the dialogue with what its masks stand for."""
-        text, owner, deadline = map(self.table.restore, (draft.text, draft.owner, draft.deadline))
+        """A draft of the dialogue with what its masks stand for in the lines that it cites."""
+        told = (draft.text, draft.owner, draft.deadline)
+        text, owner, deadline = (self.table.restore(text, draft.lines) for text in told)
         return replace(draft, text=text, owner=owner, deadline=deadline)
+
+    def doubted(self, statement: Statement) -> Statement:
+        """A statement on the dialogue; no line proves one in which a mask stands for nothing."""
+        left = self.table.unknown(" ".join((statement.text, statement.owner, statement.deadline)))
+        if not left or statement.verdict in ("quoted", "contradicted"):
+            return statement
+        return replace(statement, verdict="doubtful", reasons=(f"{left[0]} is a mask of nothing",))
 
     def masked(self, text: str) -> str:
         """A text about the dialogue with the same masks."""

@@ -5,7 +5,7 @@ A table says what stands behind the masks of one dialogue. It is personal data i
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -14,7 +14,6 @@ from dialogist.language.tokens import Replaced, folded, replaced
 from dialogist.privacy.finding import (
     FirstLook,
     KnownValues,
-    Stretches,
     find_personal_data,
     first_look,
 )
@@ -24,6 +23,14 @@ from dialogist.privacy.rules import plain_characters
 
 MASK_PATTERN = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
 """A mask as it is written."""
+
+# As models write it, too: [person_1], [PERSON 1], <PERSON_1>, \[PERSON\_1\], PERSON_1.
+_LOOSE_MASK = re.compile(
+    r"(?i)\\?[\[<]([A-Z]+(?:\\?[_ ][A-Z]+){0,9}\\?[_ ][1-9][0-9]*)(['’]s)?\\?[\]>]"
+    r"|(?<!\w)([A-Z]+(?:\\?_[A-Z]+){0,9}\\?_[1-9][0-9]*)(?!\w)"
+)
+
+_LONGEST = 60  # characters of a mask
 
 ValueKey = tuple[str, str]
 """What two mentions of one value share."""
@@ -56,6 +63,7 @@ class MaskTable:
     texts: see `masking`). ``taken``: masks that the dialogue itself spelled, they are text.
     ``people``: whom names are told to mean. ``originals``: values of a dialogue, by their place
     among its texts, that their masks do not bring back, such as numbers. ``identity``: its id.
+    ``shown``: its masked texts.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -65,14 +73,37 @@ class MaskTable:
     people: tuple[str, ...] = ()
     originals: Mapping[int, str | int | float] = field(default_factory=dict)
     identity: str = ""
+    shown: str = field(default="", repr=False)
 
     def counts(self) -> Counter[str]:
         """Mentions that were masked in the dialogue, by kind."""
         return Counter(mask_kind(mask) for pairs in self.mentions for mask, _ in pairs)
 
-    def restore(self, text: str) -> str:
-        """The words of their first mention for masks; what is no mask of this table stays."""
-        return MASK_PATTERN.sub(lambda match: self.values.get(match[0], match[0]), text)
+    def restore(self, text: str, turns: Sequence[int] = ()) -> str:
+        """The text of `restored`, all of it about the same turns."""
+        return self.restored(text, lambda _: turns).text
+
+    def restored(self, text: str, turns_at: Callable[[int], Sequence[int]]) -> Replaced:
+        """A text about the dialogue: each mask, also a damaged one, in the words of one of the
+        turns that its place tells, else of its first mention; no other word is touched."""
+        return replaced(
+            text,
+            (
+                (*place, self.words(mask, turns_at(place[0])) + ending)
+                for mask, ending, place in _masks_in(text)
+                if mask in self.values
+            ),
+        )
+
+    def words(self, mask: str, turns: Sequence[int]) -> str:
+        """What stands behind a mask in one of the turns, else at its first mention."""
+        pairs = (pair for n in turns for pair in self.mentions[2 * n + 1])
+        return next((words for known, words in pairs if known == mask), self.values[mask])
+
+    def unknown(self, text: str) -> list[str]:
+        """What looks like a mask of this table in a text, and is none, nor the dialogue's words."""
+        kinds, known = set(map(mask_kind, self.values)), self.taken | self.values.keys()
+        return [m for m, *_ in _masks_in(text) if mask_kind(m) in kinds and m not in known]
 
     def restore_texts(self, texts: Sequence[str]) -> tuple[str, ...]:
         """The dialogue's own texts as they were, each mention in its own words.
@@ -103,6 +134,13 @@ class MaskTable:
                 spans.append((start, start + len(words), mask[0]))
                 shift += len(words) - len(mask[0])
         return Replaced(text, tuple(spans))
+
+
+def _masks_in(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Each mask in a text, however it is written, with an ending within it, and its place."""
+    for match in _LOOSE_MASK.finditer(text):
+        name = (match[1] or match[3]).upper().replace("\\", "").replace(" ", "_")
+        yield f"[{name}]", match[2] or "", match.span()
 
 
 def mask_kind(mask: str) -> str:
@@ -148,13 +186,13 @@ def mask_texts(
             if kind not in (PERSON, NAME, DENIED)
         }
         spans = _find(texts, looked, privacy, telling, people)
-    taken = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
+    taken = frozenset(mask for text in texts for mask, *_ in _masks_in(text))
     masked, table = _masked(texts, spans, MaskTable(taken=taken, people=people.names), kinds)
     mentions = tuple(
         tuple((mask, text[start:end]) for start, end, mask in done.spans)
         for text, done in zip(texts, masked, strict=True)
     )
-    return masked, replace(table, mentions=mentions)
+    return masked, replace(table, mentions=mentions, shown="\n".join(done.text for done in masked))
 
 
 def mask_text(
@@ -170,16 +208,26 @@ def mask_more(
 ) -> tuple[tuple[Replaced, ...], MaskTable]:
     """Mask other texts on a dialogue, such as its summary: the same value has the same mask.
 
-    What the dialogue does not hold is masked, too: the table that comes back knows it.
+    What the dialogue does not hold is masked, too: the table that comes back knows it. Words that
+    the masked dialogue shows stay: a quote of it is verbatim.
     """
     table = table or MaskTable()
-    spelled = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
+    spelled = frozenset(mask for text in texts for mask, *_ in _masks_in(text))
     table = replace(table, taken=table.taken | (spelled - table.values.keys()))
     kinds = {words: mask_kind(mask) for pairs in table.mentions for mask, words in pairs}
     kinds |= {words: mask_kind(mask) for mask, words in table.values.items()}
     telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
     looks = [first_look(text, privacy) for text in texts]
-    spans = _find(texts, looks, privacy, telling, people_of(table.people))
+    people = people_of(table.people)
+
+    def is_shown(kind: str, words: str) -> bool:
+        is_new = value_key(kind, words, people) not in table.masks
+        return is_new and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", table.shown) is not None
+
+    spans = [
+        [span for span in of if not is_shown(span.kind, text[span.start : span.end])]
+        for text, of in zip(texts, _find(texts, looks, privacy, telling, people), strict=True)
+    ]
     return _masked(texts, spans, table, {})
 
 
@@ -194,10 +242,24 @@ def _find(
     known = KnownValues(kinds)
     result = []
     for text, look in zip(texts, looks, strict=True):
-        masks = Stretches(mask.span() for mask in MASK_PATTERN.finditer(text))
         spans = find_personal_data(text, look, privacy, known, people)
-        result.append([span for span in spans if not masks.holds(span.start, span.end)])
+        result.append([part for span in spans for part in _apart_from_masks(text, span)])
     return result
+
+
+def _apart_from_masks(text: str, span: EntitySpan) -> Iterator[EntitySpan]:
+    """What of a span is no part of a mask, without a bracket that is not closed."""
+    place, end = span.start, span.end
+    place += text[place] == "(" and ")" not in text[place:end]
+    near = MASK_PATTERN.finditer(text, max(0, place - _LONGEST), end + _LONGEST)
+    masks = [mask.span() for mask in near if mask.start() < end and mask.end() > place]
+    if not masks:
+        yield replace(span, start=place)
+        return
+    for first, last in (*masks, (end, end)):
+        if words := re.search(r"\w(?:.*\w)?", text[place:first], re.DOTALL):
+            yield replace(span, start=place + words.start(), end=place + words.end())
+        place = last
 
 
 def _masked(

@@ -11,9 +11,9 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from dialogist.language.people import NAME_WORDS, NICKNAMES
+from dialogist.language.people import DAYS, MONTHS, NAME_WORDS, NICKNAMES
 from dialogist.language.roles import SERVED_WORDS, SERVING_WORDS, role_of
-from dialogist.language.tokens import SPEAKER_TAG, folded, replaced, word_set, word_table
+from dialogist.language.tokens import REPORTING, SPEAKER_TAG, folded, replaced, word_set, word_table
 from dialogist.privacy.requested import is_ordinary
 from dialogist.privacy.taggers import tagged_names
 
@@ -36,7 +36,7 @@ _BESIDE_ROLES = _LONE_ROLES | word_set(_NAMES["beside roles"])
 # What a speaker's name may hold that is not a part of anybody's name.
 _NO_PARTS = _TITLES | _ROLES | word_set(_NAMES["no parts"])
 # Names that are words: in small letters they are the person only where somebody is addressed.
-_WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"])
+_WORDS_TOO = NAME_WORDS | word_set(_NAMES["words too"]) | {*DAYS, *MONTHS}
 # Medicines, illnesses called after people (with "'s" where the bare word is a name), firms.
 _THINGS = word_set(_NAMES["no people"])
 _MEDICINE = re.compile(
@@ -52,6 +52,17 @@ _ILLNESS = re.compile(  # "had Addison's since May", but not "had Addison's moth
 _TITLED_BEFORE = re.compile(r"(?<![A-Za-z])(?i:mr|mrs|ms|miss|mx|dr|prof)\.? \Z")
 _ADDRESSED = re.compile(r"(?:thanks|thank you|thx|cheers|hi|hello|hey|bye|sorry|morning)[,!]? \Z")
 _CLOSED = re.compile(r"\s*(?:[.,!?;:)]|\Z)")
+_NAME = "\ue000"  # stands for each name in what patterns read
+# In capitals, where the tagger of names does not tell: "Hi May", but not "in May"; "Will, can you".
+_NAMED = re.compile(
+    rf"(?i)(?P<sure>\b(?:mr|mrs|ms|miss|mx|dr|prof|this is|name is|name['’]s|i['’]m|i am|called"
+    rf"|ask(?:ed)?|tell|told|call|g[ia]ve|met|(?:spoke|speak|talk)(?:ed|ing)? (?:to|with))\b\.?"
+    rf" {_NAME}|\b(?:hi|hello|hey|dear|thanks|thank you|cheers|bye|goodbye|sorry|morning)[,!]?"
+    rf" {_NAME}(?! (?:i|we|you|he|she|it|they|that|this|the)\b)"
+    rf"|{_NAME} (?:said|says|told|there|here|speaking)\b)"
+    rf"|{_NAME}(?:['’]s| (?:{'|'.join(sorted(REPORTING))})(?:e?s|e?d))\b"
+    rf"|(?:\A|[.!?]\s){_NAME},|, {_NAME}(?:[.!?]|\Z)"
+)
 _LONGEST = 6  # words of a name that are looked for together
 _MOST_PARTS = 5  # words of a name of which any may be left out
 
@@ -115,6 +126,7 @@ class People:
         self._part: dict[frozenset[str], str] = {}  # "" where it is a part of several names
         self._tree: dict[str, Any] = {}
         self._wordy: set[str] = set()
+        self._is_whole = whole
         distinct = list(dict.fromkeys(names))
         chosen = set()
         for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
@@ -136,10 +148,12 @@ class People:
     def mentions(self, text: str) -> Iterator[tuple[int, int]]:
         """Where people stand in a text by their whole names or parts of them, the longest first.
 
-        In other than their own case only if they are no words.
+        In other than their own case only if they are no words. Who is called by a word is meant
+        where what stands around it tells of a person.
         """
         if not self._tree:
             return
+        tagged: set[int] | None = None
         pieces = list(_PIECE.finditer(text))
         keys = [_plain(piece[0]) for piece in pieces]
         position = 0
@@ -157,6 +171,14 @@ class People:
                 if node is None:
                     break
                 end = pieces[i].end() if "" in node else end
+            low = text[start:end].lower()
+            if low in self._wordy and not self._is_whole and end - start < len(text):
+                if tagged is None:
+                    tagged = {n for span in tagged_names(text) for n in range(*span)}
+                around = f"{text[max(0, start - 20) : start]}{_NAME}{text[end : end + 15]}"
+                told = _NAMED.search(around)
+                if start not in tagged and not (told and (told["sure"] or low not in DAYS)):
+                    continue
             if end:
                 # 丽娟 of 周丽娟 is a part of 王丽娟, too: her family's name must not stay alone.
                 is_given = "\u4e00" <= piece[0] <= "\u9fff" and text[start - 1 : start] in _FAMILY
@@ -227,7 +249,6 @@ def people_of(names: tuple[str, ...], whole: bool = False) -> People:
     return People(names, whole)
 
 
-_NAME = "\ue000"  # stands for each name in what the patterns below read
 _TITLED = rf"(?:(?:mr|mrs|ms|miss|dr|prof|doctor|professor)\b\.?\s)?{_NAME}"
 _BEGINS = r"(?:^|[.!?:,–—-]\s*|\b(?:hi|hello|hey|yes|morning|afternoon|evening|there|again)\s)"
 _ENDS = r"(?=\s*(?:[.!,;:–—-]|\Z))(?!,? (?:my|our|his|her|their|the|an?) )"

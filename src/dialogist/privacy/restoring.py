@@ -5,7 +5,6 @@ none, or several, is an error: nobody's data may come back to somebody else.
 """
 
 import hashlib
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,6 @@ from pydantic import ValidationError
 
 from dialogist.config import Config
 from dialogist.errors import DataError
-from dialogist.language.tokens import replaced
 from dialogist.privacy.masking import restore_dialogue
 from dialogist.privacy.masks import MASK_PATTERN, MaskTable, Mentions
 from dialogist.records import JSON, Dialogue, Summary, to_json
@@ -92,17 +90,12 @@ class KeptTable(Config):
 
         def back(value: JSON) -> JSON:
             if isinstance(value, str):
-                return MASK_PATTERN.sub(lambda m: self.words(m[0], turns), value)
+                return self.table.restore(value, turns)
             if isinstance(value, list):
                 return [*map(back, value)]
             return {k: back(v) for k, v in value.items()} if isinstance(value, dict) else value
 
         return {key: back(value) for key, value in record.items()}
-
-    def words(self, mask: str, turns: tuple[int, ...]) -> str:
-        """What stands behind a mask in one of the turns, else at its first mention."""
-        pairs = (pair for n in turns for pair in self.mentions[2 * n + 1])
-        return next((words for known, words in pairs if known == mask), self.values.get(mask, mask))
 
 
 def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON]:
@@ -116,13 +109,10 @@ def restored_summary(record: dict[str, JSON], kept: KeptTable) -> dict[str, JSON
     if any(2 * n + 1 >= len(kept.mentions) for _, turns in parts for n in turns):
         raise DataError("the summary rests on turns that the dialogue of the table does not have")
 
-    def words(mask: re.Match[str]) -> str:
-        at = mask.start()
-        turns = next((turns for part, turns in parts if part.start <= at < part.end), ())
-        return kept.words(mask[0], turns)
+    def turns_at(place: int) -> tuple[int, ...]:
+        return next((turns for part, turns in parts if part.start <= place < part.end), ())
 
-    masks = MASK_PATTERN.finditer(summary.text)
-    text = replaced(summary.text, [(*mask.span(), words(mask)) for mask in masks])
+    text = kept.table.restored(summary.text, turns_at)
     statements: list[JSON] = [
         {
             **kept.record(to_json(part), turns),

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from anyio import CapacityLimiter, move_on_after, to_thread
 
-from dialogist.records import JSON
+from dialogist.records import JSON, Summary, SummaryOptions
 from dialogist.service import tables
 from dialogist.service.problems import Problem
 from dialogist.service.prometheus import log_failure
@@ -29,6 +29,7 @@ from dialogist.service.requests import (
 )
 from dialogist.service.settings import Settings
 from dialogist.service.work_queue import WorkQueue
+from dialogist.summarizer import masked_record
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ def store_batch(
     waiting = {"state": "waiting", "tries": 0, "owner": "", "lease": 0.0, "result": None}
     blank = {**waiting, "batch_id": identity}
     rows = [
-        {**blank, "number": n, **_failed(n, None, dialogue)}
+        {**blank, "number": n, **_failed(n, None, dialogue, options)}
         if isinstance(dialogue, Problem)
         else {**blank, "number": n, "dialogue": dialogue}
         for n, dialogue in enumerate(dialogues)
@@ -132,17 +133,20 @@ def lease_items(engine: sa.Engine, owner: str, most: int, seconds: float = _LEAS
             here = (items.c.batch_id == row.batch_id) & (items.c.number == row.number)
             taken = {"owner": owner, "lease": now + seconds, "tries": row.tries + 1}
             if row.tries >= _MOST_TRIES:
-                taken = _failed(row.number, row.dialogue, Problem("internal"))
+                taken = _failed(row.number, row.dialogue, Problem("internal"), row.options)
             is_ours = connection.execute(sa.update(items).where(here, free).values(taken)).rowcount
             if is_ours and row.tries < _MOST_TRIES:
                 leased.append(row)
     return leased
 
 
-def _failed(number: int, dialogue: Any, problem: Problem) -> dict[str, Any]:
+def _failed(number: int, dialogue: Any, problem: Problem, options: Any) -> dict[str, Any]:
     identity = dialogue.get("id", "") if isinstance(dialogue, dict) else ""
-    error = {"code": problem.code, "detail": problem.detail or problem.title}
-    result = {"number": number, "id": identity, "error": error}
+    record = Summary("", str(identity), "error", problem.detail or problem.title)
+    masks = {key: options[key] for key in ("mask", "mask_names") if key in options}
+    record = masked_record(record, SummaryOptions(**masks))
+    error = {"code": problem.code, "detail": record.reason}
+    result = {"number": number, "id": record.id, "error": error}
     return {"state": "failed", "result": result, "dialogue": None}
 
 
@@ -237,5 +241,5 @@ class Runner:
                 again = time.time() + _AWAY if problem.code == "writer_unavailable" else 0.0
                 values = {"lease": again, "tries": item.tries}
             else:
-                values = _failed(item.number, item.dialogue, problem)
+                values = _failed(item.number, item.dialogue, problem, item.options)
         await self._stored(finish_item, item, self._owner, values)
