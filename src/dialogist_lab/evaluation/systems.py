@@ -277,8 +277,9 @@ def outputs_of(
     path = system.path or Path()
     if system.summarize is None:
         return beside(path, read_predictions(path, note, prediction_key), dialogues, note)
-    weights = sorted(path.rglob("*.safetensors")) if path.name else []
-    state = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in weights]
+    held = sorted(path.rglob("*.*")) if path.name else []
+    parts = [file for file in held if file.suffix in (".safetensors", ".yaml", ".json")]
+    state = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in parts]
 
     def key_of(dialogue: Dialogue) -> str:
         turns = [[u.speaker, u.text, u.role] for u in dialogue.utterances]
