@@ -191,10 +191,13 @@ def list_recipes() -> int:
 
 
 def show_recipe(recipe: RecipeName, settings: Settings = None) -> int:
-    """Print a recipe with every default spelled out."""
-    from dialogist_lab.recipe import read_recipe, to_yaml
+    """Print a recipe with its comments; with --set as a run has it, every default spelled out."""
+    from dialogist.config import config_text, find_file
+    from dialogist_lab.recipe import bundled_recipes, read_recipe, to_yaml
 
-    typer.echo(to_yaml(read_recipe(recipe, settings or [])), nl=False)
+    chosen = read_recipe(recipe, settings or [])
+    own = config_text(find_file("recipe", recipe, bundled_recipes()))
+    typer.echo(to_yaml(chosen) if settings else own, nl=False)
     return 0
 
 

@@ -217,6 +217,7 @@ def test_recipes_are_listed_shown_and_begun(tmp_path: Path) -> None:
     assert "dialogsum-small" in call(train_command.list_recipes)
     shown = call(train_command.show_recipe, "dialogsum-report-1", "--set", "training.epochs=7")
     assert "epochs: 7" in shown
+    assert "# OPEN: 256 in report 2" in call(train_command.show_recipe, "dialogsum-report-1")
     path = tmp_path / "mine.yaml"
     call(train_command.init_recipe, path)
     assert read_recipe(str(path)).model.kind == "transformer"
