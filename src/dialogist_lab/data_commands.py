@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dialogist.cli.console import note
+from dialogist.cli.flags import ReadFlags, grouped
+from dialogist.cli.streams import InputReading, sources_of
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.files import replacing
 from dialogist.language.tokens import count_words, words_in
 from dialogist.records import Dialogue
 
 DialogueFiles = Annotated[list[Path], typer.Argument(help="Dialogue files.")]
-Format = Annotated[str, typer.Option("--input-format", help="Format of the input.")]
 
 SHINGLE = 8
 """Words in a row that are compared."""
@@ -39,14 +39,17 @@ LIMITS = {
 """What the papers cut at: 75, 40 and 50 are the KDD'19 paper's (section 4.1), 150 the reports'."""
 
 
+@grouped
 def split(
+    read: ReadFlags,
     files: DialogueFiles,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the parts.")
+    ],
     shares: Annotated[
         str, typer.Option(help="NAME=SHARE of each part; they add up to 1.")
     ] = "train=0.8,dev=0.1,test=0.1",
     seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 1,
-    input_format: Format = "auto",
 ) -> int:
     """Split dialogues into parts of which none repeats a dialogue of another, wholly or in part."""
     from dialogist.formats.fields import dialogue_to_line
@@ -59,7 +62,8 @@ def split(
         portions = {}
     if min(portions.values(), default=0) <= 0 or abs(sum(portions.values()) - 1) > 1e-6:
         raise UsageError(f"--shares {shares}: write train=0.8,dev=0.1,test=0.1; they add up to 1")
-    dialogues = list(_read(files, input_format))
+    reading = InputReading(read.options())
+    dialogues = list(reading.dialogues(sources_of(files)))
     texts = ["\n".join(u.text for u in dialogue.utterances).lower() for dialogue in dialogues]
     # Clusters go to the parts in the order of a hash of text and seed: chance has no say.
     clusters = find_clusters([words_in(text) or text.split() for text in texts])
@@ -76,7 +80,7 @@ def split(
         lines = "".join(dialogue_to_line(dialogues[i]) + "\n" for i in sorted(places))
         (output / f"{name}.jsonl").write_text(lines, encoding="utf-8")
         typer.echo(f"{output / name}.jsonl: {len(places):,} dialogues")
-    return 0
+    return reading.finish()
 
 
 def find_clusters(texts: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -109,25 +113,27 @@ def _digest(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
+@grouped
 def stats(
+    read: ReadFlags,
     files: DialogueFiles,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
-    input_format: Format = "auto",
 ) -> int:
     """Count dialogues, utterances, words and summaries, and what the papers' limits would cut.
 
     (Table 3 and Figure 2 of the KDD'19 paper; words and marks of punctuation count.)
     """
-    counts = corpus_stats(_read(files, input_format))
+    reading = InputReading(read.options())
+    counts = corpus_stats(reading.dialogues(sources_of(files)))
     if as_json:
         typer.echo(json.dumps(counts, indent=2))
-        return 0
+        return reading.finish()
     columns = ("count", "mean", "median", "p90", "max", "limit", "exceed it")
     typer.echo(f"{'':28}" + "".join(f"{column:>10}" for column in columns))
     for name, row in counts.items():
         cells = "".join(f"{row.get(column, ''):>10}" for column in columns)
         typer.echo(f"{name:28}{cells}")
-    return 0
+    return reading.finish()
 
 
 def corpus_stats(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, Any]]:
@@ -199,10 +205,11 @@ def vectors(
     except ModuleNotFoundError as error:
         raise DialogistError(f"data vectors: pip install gensim ({error})") from None
 
+    reading = InputReading(ReadFlags().options())
     with TemporaryDirectory(prefix="dialogist-") as folder:
         corpus = Path(folder) / "corpus.txt"  # the texts are held on disk, not in memory
         with corpus.open("w", encoding="utf-8", errors="replace") as lines:
-            for dialogue in _read(files, "auto"):
+            for dialogue in reading.dialogues(sources_of(files)):
                 texts = (*(u.text for u in dialogue.utterances), *dialogue.references)
                 lines.writelines(f"{' '.join(words_in(text.lower()))}\n" for text in texts)
         sentences = LineSentence(str(corpus))
@@ -221,14 +228,4 @@ def vectors(
     with replacing(output) as temporary:
         model.wv.save_word2vec_format(str(temporary))
     typer.echo(f"{output}: {len(model.wv)} words of {width} numbers each")
-    return 0
-
-
-def _read(files: Sequence[Path], input_format: str) -> Iterator[Dialogue]:
-    from dialogist.formats import ReadOptions, read_dialogues
-
-    for file in files:
-        problems: list[object] = []
-        yield from read_dialogues(file, ReadOptions(format=input_format), problems.append)
-        if problems:
-            note(f"{file}: {len(problems)} bad records left out, the first: {problems[0]}")
+    return reading.finish()

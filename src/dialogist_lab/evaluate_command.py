@@ -177,7 +177,10 @@ def compare(
 def report(
     systems: Systems,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for report.html, report.md, figures/.")
+        Path,
+        typer.Option(
+            "--output", "-o", file_okay=False, help="Folder for report.html, report.md, figures/."
+        ),
     ],
     on: Annotated[
         Path | None,

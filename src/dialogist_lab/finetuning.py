@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
+from dialogist.cli.streams import InputReading
 from dialogist.errors import CheckpointError, DataError, UsageError
-from dialogist.formats import ReadProblem, read_dialogues
 from dialogist.formats.fields import dialogue_to_line
 from dialogist.language.tokens import split_sentences
 from dialogist.records import Dialogue
@@ -40,21 +40,22 @@ _KNOWING = 3  # a decoder that can write already takes a third of that
 
 @dataclass(frozen=True, slots=True)
 class FinetuneOptions:
-    """What a person asks for; None: what suits the base and the number of pairs."""
+    """What a person asks for; None: what suits the base and the pairs, a part held out."""
 
     base: str = MINILM
     epochs: int | None = None
     learning_rate: float | None = None
     seed: int = 1
+    dev: Path | None = None
 
 
 def finetune_run(
     data: Sequence[Path],
-    dev: Path | None,
     run: Path,
     options: FinetuneOptions,
     device: torch.device,
     reporter: ProgressLines,
+    reading: InputReading,
 ) -> str:
     """Fine-tune in the folder ``run``, or go on there; returns what it gained, in Markdown.
 
@@ -62,18 +63,18 @@ def finetune_run(
     dialogues have a summary, or a file cannot be read; ModelError, UsageError: there is no such
     base; Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
-    train = with_summaries(data, reporter.note)
-    if dev is None:
+    train = with_summaries(data, reading, reporter.note)
+    if options.dev is None:
         train, held_out = hold_out(train, options.seed)
     else:
-        held_out = with_summaries([dev], reporter.note)
+        held_out = with_summaries([options.dev], reading, reporter.note)
         texts = {_text(dialogue) for dialogue in held_out}
         train = [dialogue for dialogue in train if _text(dialogue) not in texts]
     if len(train) < FEWEST or not held_out:
         raise DataError(
             f"{len(train)} different dialogues with a summary to learn from and {len(held_out)} "
             f"held out: fine-tuning needs at least {FEWEST} and 1 (100 to 300 for a first model); "
-            "dialogist data check FILE shows what was read"
+            "dialogist data check FILE shows what was read; --column summary=KEY where they are"
         )
     pairs = sum(len(dialogue.references) for dialogue in train)
     reporter.note(f"{len(train)} dialogues ({pairs} pairs) to learn from, {len(held_out)} held out")
@@ -87,21 +88,20 @@ def finetune_run(
     return table
 
 
-def with_summaries(paths: Sequence[Path], note: Callable[[str], None]) -> list[Dialogue]:
+def with_summaries(
+    paths: Sequence[Path], reading: InputReading, note: Callable[[str], None]
+) -> list[Dialogue]:
     """The dialogues of some files that have a summary; what is left out is counted.
 
     Raises DataError: a file cannot be read.
     """
-    problems: list[ReadProblem] = []
-    read = [d for path in paths for d in read_dialogues(path, on_problem=problems.append)]
+    read = list(reading.dialogues(paths))
     stripped = [
         replace(d, references=tuple(text for text in d.references if text.strip())) for d in read
     ]
     kept = [dialogue for dialogue in stripped if dialogue.references and dialogue.utterances]
-    left_out = len(read) - len(kept) + len(problems)
-    if left_out:
-        first = f", such as {problems[0]}" if problems else ""
-        note(f"{left_out} records without a summary, or unreadable, left out{first}")
+    if left_out := len(read) - len(kept):
+        note(f"{left_out} dialogues without a summary left out")
     return kept
 
 

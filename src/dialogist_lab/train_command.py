@@ -1,5 +1,6 @@
 """``dialogist train``, ``reproduce``, ``finetune``, ``explain``, ``init`` and ``recipes``."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dialogist.cli.flags import AllowNetwork, Quiet
+from dialogist.cli.console import code_of
+from dialogist.cli.flags import AllowNetwork, Quiet, ReadFlags, grouped
+from dialogist.cli.streams import InputReading, sources_of
 from dialogist.errors import DataError, DialogistError, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +21,20 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable.")
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads (default: torch's choice).")]
-Device = Annotated[str, typer.Option(help="cpu, or cuda.")]
+
+
+def _device(name: str) -> str:
+    if not re.fullmatch(r"cpu|mps|cuda(:[0-9]+)?", name):
+        raise UsageError(f"--device {name}: cpu, or cuda")
+    if name.startswith("cuda"):
+        import torch
+
+        if not torch.cuda.is_available():
+            raise UsageError(f"--device {name}: torch finds no GPU here")
+    return name
+
+
+Device = Annotated[str, typer.Option(callback=_device, help="cpu, or cuda.")]
 
 DataFolder = Annotated[
     Path, typer.Option(envvar="DIALOGIST_DATA", help="Folder that data paths start from.")
@@ -29,7 +45,8 @@ def train(
     recipe: RecipeName,
     data: DataFolder = Path("data"),
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Run folder (default: runs/RECIPE).")
+        Path | None,
+        typer.Option("--output", "-o", file_okay=False, help="Run folder (default: runs/RECIPE)."),
     ] = None,
     settings: Settings = None,
     resume: Annotated[
@@ -56,8 +73,6 @@ def train(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("--device cuda: torch finds no GPU here")
     place = torch.device(device)
     if device == "cuda":  # of torchrun's processes each has one
         place = torch.device(device, int(os.environ.get("LOCAL_RANK", "0")))
@@ -72,7 +87,8 @@ def train(
         train_recipe(chosen, data, run, place, reporter, resume)
     if processes.first:
         typer.echo(run)
-    return 0
+    alone = processes.count == 1  # torchrun starts what does not end with 0 again
+    return code_of(alone * reporter.problems, "records", "could not be read")
 
 
 def reproduce(
@@ -84,7 +100,8 @@ def reproduce(
     ] = False,
     data: DataFolder = Path("data"),
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder (default: runs/PAPER).")
+        Path | None,
+        typer.Option("--output", "-o", file_okay=False, help="Folder (default: runs/PAPER)."),
     ] = None,
     settings: Settings = None,
     threads: Threads = None,
@@ -191,10 +208,13 @@ def list_recipes() -> int:
 
 
 def show_recipe(recipe: RecipeName, settings: Settings = None) -> int:
-    """Print a recipe with every default spelled out."""
-    from dialogist_lab.recipe import read_recipe, to_yaml
+    """Print a recipe with its comments; with --set as a run has it, every default spelled out."""
+    from dialogist.config import config_text, find_file
+    from dialogist_lab.recipe import bundled_recipes, read_recipe, to_yaml
 
-    typer.echo(to_yaml(read_recipe(recipe, settings or [])), nl=False)
+    chosen = read_recipe(recipe, settings or [])
+    own = config_text(find_file("recipe", recipe, bundled_recipes()))
+    typer.echo(to_yaml(chosen) if settings else own, nl=False)
     return 0
 
 
@@ -265,12 +285,17 @@ def init_recipe(
     return 0
 
 
+@grouped
 def finetune(
+    read: ReadFlags,
     data: Annotated[
         list[Path], typer.Argument(help="Dialogues with summaries, in any readable format.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Run folder: --writer model:FOLDER uses it.")
+        Path,
+        typer.Option(
+            "--output", "-o", file_okay=False, help="Run folder: --writer model:FOLDER uses it."
+        ),
     ],
     base: Annotated[
         str,
@@ -287,7 +312,8 @@ def finetune(
         int | None, typer.Option(min=1, help="Most epochs (without: by the size of the data).")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Peak learning rate (without: what suits the base).")
+        float | None,
+        typer.Option(min=1e-9, help="Peak learning rate (without: what suits the base)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
     threads: Threads = None,
@@ -306,10 +332,12 @@ def finetune(
     if threads is not None:
         torch.set_num_threads(threads)
     reporter = ProgressLines(quiet)
-    options = FinetuneOptions(base, epochs, learning_rate, seed)
-    typer.echo(finetune_run(data, dev, output, options, torch.device(device), reporter), nl=False)
+    options = FinetuneOptions(base, epochs, learning_rate, seed, dev)
+    reading, place = InputReading(read.options(), watched=False), torch.device(device)
+    table = finetune_run(sources_of(data), output, options, place, reporter, reading)
+    typer.echo(table, nl=False)
     reporter.note(f"the model is in {output}: dialogist summarize --writer model:{output} FILE")
-    return 0
+    return reading.finish()
 
 
 def explain(

@@ -207,6 +207,7 @@ def read_sets(sets: Sequence[DataSet], folder: Path, reporter: ProgressLines) ->
                 excluded = set((folder / data.exclude).read_text(encoding="utf-8").split())
         held = read_dialogues(path, ReadOptions(format=data.format), bad.append)
         yield from islice((d for d in held if d.id not in excluded), data.first)
+        reporter.problems += len(bad)
         if bad:
             reporter.note(f"{path}: {len(bad)} bad records left out, the first: {bad[0]}")
 
@@ -344,16 +345,18 @@ class TrainedModel:
         return encode(example, self.tokenizer, options.limits, labels, options.unknown == "copied")
 
     def pairs(
-        self, what: str, examples: Iterable[Example], reporter: ProgressLines
+        self, what: str, examples: Sequence[Example], reporter: ProgressLines
     ) -> list[EncodedPair]:
         """Every (dialogue, reference) pair; a dialogue without a token or a reference has none."""
         dialogues = [self.encode(example) for example in examples if example.targets]
         cut = [dialogue for dialogue in dialogues if dialogue.tokens_read < dialogue.tokens]
         lost = sum(dialogue.tokens - dialogue.tokens_read for dialogue in cut)
         summaries = sum(dialogue.summaries_cut for dialogue in dialogues)
+        bare = len(examples) - len(dialogues)
+        left_out = f", {bare:,} without a summary left out" if bare else ""
         reporter.note(
-            f"{what}: {len(dialogues):,} dialogues; {len(cut):,} exceed the source limit and lose "
-            f"{lost:,} tokens; {summaries:,} summaries are cut"
+            f"{what}: {len(dialogues):,} dialogues{left_out}; {len(cut):,} exceed the source limit "
+            f"and lose {lost:,} tokens; {summaries:,} summaries are cut"
         )
         return [pair for dialogue in dialogues if dialogue.tokens_read for pair in dialogue.pairs]
 
@@ -420,8 +423,12 @@ class ModelWriter:
         """The sentences that the model writes; it knows no forms and no lengths.
 
         Of a model that plans, each is in the section of its key point.
+
+        Raises DataError: it writes none.
         """
         written = self.trained.write([dialogue])[0]
+        if written.encoded.tokens_read and not written.text:
+            raise DataError("the model wrote an empty text")
         return WriterOutput(
             tuple(
                 Draft(text, section=label)

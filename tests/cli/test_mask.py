@@ -149,6 +149,8 @@ BAD = {"id": "x", "415-555-0132 ann@example.com": []}
 
 def test_messages_about_input_show_nobodys_data_unless_asked(call, tmp_path, monkeypatch):
     (tmp_path / "b.jsonl").write_text(json.dumps(LINES[0]) + "\n" + json.dumps(BAD) + "\n")
+    (tmp_path / "c.jsonl").write_text(json.dumps({**LINES[1], "id": "train_301", "summary": ""}))
+    assert "without text (train_301)" in call("data", "check", "c.jsonl")[1]
     for command in (["mask"], ["data", "check"]):
         _, out, err = call(*command, "b.jsonl")
         assert "[PHONE_1] [EMAIL_1]" in err + out

@@ -54,6 +54,26 @@ def clock(monkeypatch):
     return now
 
 
+_RECIPE = "dialogsum-report-1-attention-dropout"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (f"there are: {_RECIPE}, xsum-transformer-random-512", ""),
+        ("with --set decoding.length_penalty=-1", ""),
+        (f"api_key={_RECIPE}", "api_key=[SECRET_1]"),
+        ("call-ann-tomorrow-at-415-555-0132", "[SECRET_1]"),
+    ],
+)
+def test_names_of_recipes_and_options_are_no_secrets(tmp_path, monkeypatch, line, shown):
+    monkeypatch.delenv(console.SHOW_PERSONAL_DATA, raising=False)
+    assert console.filtered(line) == (shown or line)
+    (tmp_path / "deny").write_text(_RECIPE)
+    monkeypatch.setenv("DIALOGIST_MASK_DENY", str(tmp_path / "deny"))
+    assert _RECIPE not in console.filtered(line)
+
+
 def test_lines_and_a_closing_count(clock, capsys):
     meter = Meter("summarized", 400, "dialogues")
     for done in range(1, 401):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 import torch
+from tests.command import CommandLine
 from tests.lab_engine.samples import invoke
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -124,13 +125,17 @@ def test_an_encoder_shares_its_table_and_learns_slowly(tmp_path: Path) -> None:
     assert names == {name for name, _ in model.named_parameters() if "network.encoder" in name}
 
 
-def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path) -> None:
-    data = write(tmp_path / "rows.jsonl", [*rows(14), Dialogue(rows(1)[0].utterances, "bare")])
+def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path, dialogist: CommandLine) -> None:
+    data = write(
+        tmp_path / "rows.jsonl", [*rows(14), replace(rows(1)[0], id="bare", references=("",))]
+    )
+    data.write_text(data.read_text().replace('"summaries"', '"wrap_up"'))
     output = tmp_path / "run"
-    command = (data, "-o", output, "--base", base, "--epochs", 1, "--threads", 1)
+    given = ("--base", base, "--epochs", 1, "--threads", 1, "--column", "summary=wrap_up")
+    command = (data, "-o", output, *given)
     result = invoke(finetune, *command)
     assert result.exit_code == 0, result.output
-    assert "1 records without a summary, or unreadable, left out" in result.stderr
+    assert "1 dialogues without a summary left out" in result.stderr
     assert ("| before |" in result.stdout) == (base.name != "bert")
     assert "| after |" in (output / "held-out.md").read_text()
     trained = TrainedModel.load(output)
@@ -144,11 +149,13 @@ def test_finetune_from_rows_to_a_table(base: Path, tmp_path: Path) -> None:
     assert invoke(finetune, *command).exit_code == 0  # it is done: the same again
     assert (output / "model.safetensors").read_bytes() == weights
     other = write(tmp_path / "other.jsonl", rows(14, start=50))
-    refused = invoke(finetune, other, "-o", output, "--base", base, "--epochs", 1)
+    refused = invoke(finetune, other, "-o", output, *given[:4])
     assert "holds a fine-tuning on other data" in str(refused.exception)
-    further = invoke(finetune, data, "-o", tmp_path / "second", "--base", output, "--epochs", 1)
-    assert further.exit_code == 0, further.exception
-    assert "| before |" in further.stdout
+    with data.open("a") as file:
+        file.write('{"id": \n')
+    further = dialogist("finetune", data, "-o", tmp_path / "second", *given, "--base", output)
+    assert further.returncode == 3, further.err
+    assert "| before |" in further.out
 
 
 def test_capitals_come_back_from_the_dialogue() -> None:

@@ -6,16 +6,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 import pytest
 import torch
+from tests.command import CommandLine
 from tests.lab_engine.samples import invoke, train_quietly
 
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.formats import read_dialogues
 from dialogist.records import Dialogue, SummaryOptions
 from dialogist_lab import data_commands, train_command
+from dialogist_lab.data.preparation import Preparation
 from dialogist_lab.models.transformer import Transformer
 from dialogist_lab.recipe import read_recipe
 from dialogist_lab.train_run import ProgressLines, TrainedModel, open_run, train_recipe
@@ -27,7 +29,7 @@ def call(command: Any, *arguments: object) -> str:
     """The output of a command that must not fail."""
     outcome = invoke(command, *arguments)
     assert outcome.exit_code == 0, outcome.exception
-    return outcome.output
+    return outcome.stdout
 
 
 def run(recipe: Path, data: Path, folder: Path, *settings: str, resume: bool = False) -> None:
@@ -55,6 +57,23 @@ def test_recipes_that_make_no_sense_say_why(
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("train", "kdd-seq2seq", "--device", "tpu"), "--device tpu: cpu, or cuda"),
+        (("train", "kdd-seq2seq", "--output", __file__), "is a file"),
+        (("finetune", "a.csv", "-o", "b", "--learning-rate", "-1"), "'--learning-rate'"),
+        (("evaluate", "nosuch.jsonl", "a.jsonl"), "system 'nosuch.jsonl': no such file or folder"),
+        (("evaluate", "lead3", "a.jsonl"), "; did you mean 'lead-3'?"),
+    ],
+)
+def test_flags_that_make_no_sense_say_why(
+    dialogist: CommandLine, command: tuple[str, ...], problem: str
+) -> None:
+    called = dialogist(*command)
+    assert (called.returncode, problem in called.err) == (2, True), called.err
+
+
 def test_from_a_recipe_to_summaries(
     write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path
 ) -> None:
@@ -77,6 +96,11 @@ def test_from_a_recipe_to_summaries(
     drafts = writer.write(dialogues[0], None, SummaryOptions()).drafts
     assert [draft.text for draft in drafts] == ["Ann and Bo meet at noon"]
     assert writer.write(Dialogue(()), None, SummaryOptions()).drafts == ()
+    with (
+        patch.object(Preparation, "restore", return_value=""),
+        pytest.raises(DataError, match="wrote an empty text"),
+    ):
+        writer.write(dialogues[0], None, SummaryOptions())
     trained = TrainedModel.load(folder)
     assert isinstance(trained.model, Transformer)
     together = [w.text for w in trained.write(dialogues)]
@@ -200,23 +224,30 @@ def test_what_is_missing_is_named(
 
 
 def test_bad_records_and_excluded_ones_are_left_out(
-    write_recipe: WriteRecipe, data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_recipe: WriteRecipe,
+    data_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    dialogist: CommandLine,
 ) -> None:
     with (data_folder / "train.jsonl").open("a") as file:
-        file.write('{"id": \n')
+        file.write('{"id": \n{"id": "bare", "turns": [["Ann", "Hi."]]}\n')
     (data_folder / "out.txt").write_text("train-0\ntrain-1\n")
     sets = {"train": [{"path": "train.jsonl", "exclude": "out.txt"}], "dev": []}
     recipe = read_recipe(str(write_recipe(data=sets)))
     train_recipe(recipe, data_folder, tmp_path / "run", torch.device("cpu"), ProgressLines())
     notes = capsys.readouterr().err
     assert "1 bad records left out" in notes
-    assert "train: 22 dialogues; 0 exceed" in notes
+    assert "train: 22 dialogues, 1 without a summary left out; 0 exceed" in notes
+    same = (tmp_path / "run" / "config.yaml", "--data", data_folder, "--output", tmp_path / "again")
+    assert dialogist("train", *same).returncode == 3
 
 
 def test_recipes_are_listed_shown_and_begun(tmp_path: Path) -> None:
     assert "dialogsum-small" in call(train_command.list_recipes)
     shown = call(train_command.show_recipe, "dialogsum-report-1", "--set", "training.epochs=7")
     assert "epochs: 7" in shown
+    assert "# OPEN: 256 in report 2" in call(train_command.show_recipe, "dialogsum-report-1")
     path = tmp_path / "mine.yaml"
     call(train_command.init_recipe, path)
     assert read_recipe(str(path)).model.kind == "transformer"

