@@ -13,7 +13,7 @@ from dialogist.highlights.candidates import quoted
 from dialogist.highlights.section_network import OUTPUTS, SectionNetwork, section_windows
 from dialogist.language.speech import PAIRS
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, read_filed
+from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, as_speech, read_filed
 from dialogist_lab.sections.role_training import taught_by, train_roles
 from dialogist_lab.sections.section_training import ExportedSections, SectionEncoder, train_sections
 
@@ -85,6 +85,16 @@ def test_it_learns(corpus: Path, tiny_encoder: Path) -> None:
     assert chances == pytest.approx(chosen.targets[:, 0], abs=0.2)
 
 
+def test_speech_has_the_targets_of_its_words(corpus: Path) -> None:
+    [chosen] = read_filed([corpus / "pieces"], corpus, None)
+    spoken = as_speech(chosen)
+    assert (chosen.reading.is_unmarked, spoken.reading.is_unmarked) == (False, True)
+    for n, candidate in enumerate(spoken.candidates):
+        text = " ".join(spoken.reading.units[i].text for i in candidate)
+        for word, told in (("boiler", 1), ("90", 0), ("nine", 1)):
+            assert word not in text or spoken.targets[n, 0] == told
+
+
 @pytest.mark.filterwarnings("default")  # of the exporter, about itself
 def test_it_is_trained_and_the_tool_reads_it(
     corpus: Path, tiny_encoder: Path, tmp_path: Path
@@ -96,9 +106,10 @@ def test_it_is_trained_and_the_tool_reads_it(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     [chosen] = read_filed([corpus / "pieces"], corpus, None)
-    scores = SectionNetwork(output).read(chosen.reading)
-    assert scores.chances.shape == (len(chosen.candidates), len(OUTPUTS))
-    assert ((scores.chances > 0) & (scores.chances < 1)).all()
+    for path in (output, output.with_name("speech.onnx")):
+        scores = SectionNetwork(path).read(chosen.reading)
+        assert scores.chances.shape == (len(chosen.candidates), len(OUTPUTS))
+        assert ((scores.chances > 0) & (scores.chances < 1)).all()
 
 
 def said_by(labels: tuple[str, str], lines: tuple[str, str], name: str) -> Dialogue:

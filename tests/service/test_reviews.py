@@ -114,7 +114,7 @@ def test_an_edit_keeps_headings_and_the_lines_of_what_it_changed(engine, key):
     assert shown["statements"] == [
         {"heading": "To do", "text": "A plumber comes at noon.", "verdict": "edited", "lines": [2]},
         {"heading": "To do", "text": "It is urgent", "verdict": "added", "lines": []},
-        {**left[2], "heading": "Problem", "verdict": "quoted", "lines": [1]},
+        {**left[2], "heading": "Problem", "verdict": "unverified", "lines": [1]},
     ]
     assert shown["draft_text"].startswith("Problem\nThe number")
     [row] = rows_of(engine, tables.feedback_table)

@@ -21,6 +21,8 @@ from dialogist.records import Dialogue
 Matrix: TypeAlias = NDArray[np.float32]
 
 BUNDLED_SECTIONS = Path(__file__).parent.parent / "assets" / "highlights" / "sections.onnx"
+BUNDLED_SPEECH = BUNDLED_SECTIONS.with_name("speech.onnx")
+"""For transcripts without punctuation."""
 
 SECTIONS = (
     "issue", "done", "outcome", "decisions", "actions", "questions", "medication", "advice",
@@ -115,14 +117,16 @@ class SectionNetwork:
 
 
 @cache
-def section_network() -> SectionNetwork:
-    """The one that the package holds, read once."""
-    return SectionNetwork()
+def section_network(path: Path = BUNDLED_SECTIONS) -> SectionNetwork:
+    """One that the package holds, read once."""
+    return SectionNetwork(path)
 
 
 def section_chances(dialogue: Dialogue) -> SectionChances:
     """What the bundled network says of a dialogue, asked once."""
     if "sections" not in dialogue.cache:
-        dialogue.cache["sections"] = section_network().read(reading_of(dialogue))
+        reading = reading_of(dialogue)
+        network = section_network(BUNDLED_SPEECH if reading.is_unmarked else BUNDLED_SECTIONS)
+        dialogue.cache["sections"] = network.read(reading)
     known: SectionChances = dialogue.cache["sections"]
     return known

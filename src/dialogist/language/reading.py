@@ -112,6 +112,12 @@ class Reading:
         return " … ".join(filter(None, parts))
 
     @cached_property
+    def is_unmarked(self) -> bool:
+        """Whether most turns lack punctuation, as in transcripts of speech; not brief ones."""
+        marked = [bool(_MARKED.search(t)) for t in self.texts if t.count(" ") >= _FEWEST]
+        return 2 * sum(marked) < len(marked)
+
+    @cached_property
     def roles(self) -> dict[str, str]:
         """What speakers are by their words (`dialogist.language.speech`)."""
         said = {name: list[str]() for name in self.dialogue.speakers}

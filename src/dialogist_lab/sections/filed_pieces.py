@@ -9,7 +9,10 @@ Two kinds of files, a dialogue a line; ids are those of `dialogist_lab.verifier.
   others it ``changes``.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +33,8 @@ KINDS = (
 TARGETS = (*OUTPUTS, "worth", *KINDS)
 UNKNOWN = -1.0
 
+_STALE, _OWNER = TARGETS.index("stale"), TARGETS.index("owner")
+_MARKS = re.compile(r"(?:[.,;:!?…\"“”–—-]+(?=\s|$))|(?<!\S)[\"“”–—-]+")
 _MOST = 2  # the worth of what a summary must tell
 
 
@@ -61,6 +66,40 @@ def read_filed(files: Iterable[Path], corpus: Path, data: Path | None) -> Iterat
             kind = next(key for key in _FILL if key in record)
             _FILL[kind](targets, reading, candidates, record)
         yield FiledDialogue(reading, candidates, targets)
+
+
+def as_speech(filed: FiledDialogue) -> FiledDialogue:
+    """The same dialogue as speech is often transcribed: without marks, in small letters.
+
+    Its clauses are longer. Each is what those are that it holds, or that hold it, by at least half
+    of the characters; it is ``stale`` where most of it is.
+    """
+    dialogue = filed.reading.dialogue
+    said = [
+        replace(each, text=_MARKS.sub(lambda mark: " " * len(mark[0]), each.text).lower())
+        for each in dialogue.utterances
+    ]
+    reading = reading_of(replace(dialogue, utterances=tuple(said)))
+    candidates = candidates_of(reading)
+    parts = [_characters(filed.reading, candidate) for candidate in filed.candidates]
+    part_at = {place: n for n, places in enumerate(parts) for place in places}
+    known = (filed.targets != UNKNOWN).any(axis=0)
+    known[_OWNER] = False
+    targets = np.where(known, np.zeros((len(candidates), 1)), UNKNOWN).astype(np.float32)
+    for row, candidate in zip(targets, candidates, strict=True):
+        places = _characters(reading, candidate)
+        shared = Counter(part_at[place] for place in places if place in part_at)
+        held = [n for n, count in shared.items() if 2 * count >= min(len(places), len(parts[n]))]
+        if held:
+            row[:] = filed.targets[held].max(axis=0)
+            row[_STALE] = filed.targets[shared.most_common(1)[0][0], _STALE]
+    return FiledDialogue(reading, candidates, targets)
+
+
+def _characters(reading: Reading, candidate: Candidate) -> list[tuple[int, int]]:
+    """Where the characters of a candidate stand."""
+    units = (reading.units[i] for i in candidate)
+    return [(unit.turn, place) for unit in units for place in range(unit.start, unit.end)]
 
 
 def _fill_pieces(

@@ -5,7 +5,8 @@ python -m dialogist_lab.sections.section_training corpus/pieces/*.jsonl \\
     --output src/dialogist/assets/highlights/sections.onnx
 
 It starts from MiniLM (`make minilm`), and learns first what clauses do, which are many, then what
-readers filed. bench/forms.py measures it on the dialogues for validation.
+readers filed. bench/forms.py measures it on the dialogues for validation. Last it learns the same
+once more, also of dialogues without marks, and is written beside as speech.onnx.
 """
 
 import random
@@ -18,7 +19,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dialogist.highlights.section_network import OUTPUTS, Matrix, SectionWindow, section_windows
+from dialogist.highlights.section_network import (
+    BUNDLED_SPEECH,
+    OUTPUTS,
+    Matrix,
+    SectionWindow,
+    section_windows,
+)
 from dialogist.language.tokens import counted
 from dialogist_lab.asset_training import (
     Updates,
@@ -30,13 +37,19 @@ from dialogist_lab.asset_training import (
     write_onnx,
 )
 from dialogist_lab.finetuning import minilm_folder
-from dialogist_lab.sections.filed_pieces import TARGETS, UNKNOWN, FiledDialogue, read_filed
+from dialogist_lab.sections.filed_pieces import (
+    TARGETS,
+    UNKNOWN,
+    FiledDialogue,
+    as_speech,
+    read_filed,
+)
 
 LAYERS = 3
 """Of the encoder, the first: more cost time, of which forms have little."""
 _HEAD = 10  # times as fast as the encoder it learns
 _BATCH = 8  # windows
-_CLAUSES, _PIECES = (3, 1.2e-4), (6, 6e-5)  # epochs, and the highest rate
+_CLAUSES, _PIECES, _SPEECH = (3, 1.2e-4), (6, 6e-5), (1, 4e-5)  # epochs, and the highest rate
 
 
 class SectionEncoder(nn.Module):
@@ -152,6 +165,13 @@ def main() -> None:
         if known:
             train_sections(network, known, arguments.epochs or epochs, rate)
         print(counted(len(known), "dialogues"))
+    _write(network, start, arguments.output)
+    epochs, rate = _SPEECH
+    train_sections(network, [*known, *map(as_speech, known)], epochs, rate)
+    _write(network, start, arguments.output.with_name(BUNDLED_SPEECH.name))
+
+
+def _write(network: SectionEncoder, start: Path, output: Path) -> None:
     plain = SectionEncoder(start, attention="eager")  # the only one that the exporter knows
     plain.load_state_dict(network.state_dict())
     sample = {
@@ -159,7 +179,7 @@ def main() -> None:
         "shares": (torch.full((2, 5), 0.2), {0: "candidates", 1: "tokens"}),
         "firsts": (torch.tensor([1, 3]), {0: "candidates"}),
     }
-    write_onnx(ExportedSections(plain), sample, ("chances",), arguments.output)
+    write_onnx(ExportedSections(plain), sample, ("chances",), output)
 
 
 if __name__ == "__main__":
