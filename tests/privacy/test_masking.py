@@ -244,6 +244,13 @@ def test_a_changed_dialogue_is_not_restored():
             "Friday, at two. Thanks, {0}. On Friday?",
         ),
         ("Grace", "Grace", "{0}"),
+        # Others only sound like words of dialogues.
+        (
+            "Nils Berg",
+            "The whale one? Nils! It is like Nils.",
+            "The whale one? {0}! It is like {0}.",
+        ),
+        ("mo", "mo u can come, me n mo", "{0} u can come, me n {0}"),
     ],
 )
 def test_parts_of_a_speakers_name(speaker, said, expected):

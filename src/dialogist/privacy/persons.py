@@ -171,8 +171,8 @@ class People:
                 if node is None:
                     break
                 end = pieces[i].end() if "" in node else end
-            low = text[start:end].lower()
-            if low in self._wordy and not self._is_whole and end - start < len(text):
+            low = text[start:end].lower() if text[start].isupper() and not self._is_whole else ""
+            if low in self._wordy and low in _WORDS_TOO and end - start < len(text):
                 if tagged is None:
                     tagged = {n for span in tagged_names(text) for n in range(*span)}
                 around = f"{text[max(0, start - 20) : start]}{_NAME}{text[end : end + 15]}"

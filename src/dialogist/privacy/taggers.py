@@ -169,21 +169,20 @@ _EDGES = ".'’"
 _DIGIT = re.compile("[0-9]")
 # Rules read https://a.org, a@b.org and Chinese; [PHONE_1] and #Person1# are masks.
 _NO_VALUE = re.compile(r".*(?://|=|@.*\.|[\[\]<>{}\u3040-\u9fff]|#\w+#)")
-# A reading, a size, a share, a thing's short name: "sats 96", "77x147", "50/50", "PS5".
-_NO_CODE = re.compile(r"[0-9]{1,2}|[0-9]+x[0-9]+|50/50|[A-Z]{2}[0-9]")
-_NO_CODE_BEHIND = re.compile(r"(?i)(?:(?:error|exit|stop|status|fault) code|commit) \Z")
+# A size, a share, a thing's short name, an error: "77x147", "50/50", "PS5", "exit code 137".
+_NO_CODE = re.compile(
+    r"[0-9]+x[0-9]+|50/50|[A-Z]{2}[0-9]|(?<=(?:error|.exit|.stop|tatus|fault) code )[0-9]+"
+)
+_READING = re.compile(r".*(?<!\w)[a-z]+ [0-9]{1,2}", re.DOTALL)  # "sats 96"; not "House 14"
 _SMALL, _CAPITAL, _REPEATED = (re.compile(p) for p in ("[^\\W\\d_A-ZÀ-Þ]", "[A-ZÀ-Þ]", r"(.)\1+"))
 
 
 def tagged_values(text: str, question: str = "") -> list[tuple[int, int]]:
     """Where numbers and codes of a person stand in a plain text; ``question``: the turn before."""
     spans = _tagged(text, value_candidates(text, question), "values", -10)
-    return [
-        (start, end)
-        for start, end in spans
-        if not _NO_CODE.fullmatch(text[start:end])
-        and not _NO_CODE_BEHIND.search(text[max(0, start - 20) : start])
-    ]
+    if len(spans) == 1 and _READING.fullmatch(text, max(0, spans[0][0] - 20), spans[0][1]):
+        return []
+    return [span for span in spans if not _NO_CODE.fullmatch(text, *span)]
 
 
 def value_candidates(text: str, question: str) -> Iterator[TagCandidate]:
